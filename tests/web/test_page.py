@@ -309,6 +309,46 @@ def test_a_letter_of_a_promise_is_named_by_it_and_recorded_once_and_a_preview_ne
 
 
 @needs_browser
+def test_a_promise_is_made_once_looked_up_and_ended_on_the_page(session):
+    page = session()
+    pick(page, 3)
+    tab(page, "Letter and promise")
+    subject, tools = page.get_by_label("Id of the person"), page.locator(".tools")
+    issue = page.get_by_role("button", name="Issue the promise")
+    subject.fill("customer 88")
+    issue.click()
+    promise = page.locator(".promise").inner_text().removeprefix("Promise ")
+    pick(page, 2)
+    pick(page, 3)
+    subject.fill("customer 88")
+    subject.blur()
+    expect(tools.locator(".warning", has_text="Has a promise already")).to_contain_text(promise)
+    issue.click()
+    expect(page.locator(".promise")).to_have_text(f"Promise {promise}")
+    expect(tools).to_contain_text("This was promised before and still holds: no other was made.")
+
+    page.get_by_label("Number to look up").fill(promise)
+    page.get_by_role("button", name="Look it up").click()
+    shown = page.locator(".looked-up")
+    expect(shown.locator(".facts")).to_contain_text("outstanding")
+    expect(shown.locator("th")).to_have_text(["", "before", "promised"])
+    page.get_by_role("button", name="Redeem with the values").click()
+    expect(shown).to_contain_text("Nothing is due.")
+    expect(shown).to_contain_text("returned")
+    withdraw = page.get_by_role("button", name="Withdraw")
+    expect(withdraw).to_be_disabled()
+    page.get_by_label("Why it is withdrawn").fill("a mistake")
+    withdraw.click()
+    expect(shown).to_contain_text("withdrawn: a mistake")
+    expect(withdraw).to_be_hidden()
+    expect(tools.locator(".warning", has_text="Has a promise already")).to_be_hidden()
+    page.get_by_label("Number to look up").fill("no such")
+    expect(shown).to_be_empty()
+    page.get_by_role("button", name="Look it up").click()
+    expect(tools).to_contain_text("there is no promise 'no such'")
+
+
+@needs_browser
 def test_what_a_language_has_no_words_for_is_said_beside_the_download(session):
     page = session("/loans")
     pick(page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,9 +12,10 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from page_server import loans
-from trust_recourse import Option, Recourse, Schema
+from trust_recourse import Ledger, Option, Recourse, Schema
 from trust_recourse.web.page.frontier_chart import FrontierChart
 from trust_recourse.web.page.people import PeopleTable
+from trust_recourse.web.page.promises import outstanding, promise_once, redeemed
 from trust_recourse.web.page.question import tried, with_kept
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.settings import parts
@@ -157,6 +159,26 @@ def test_who_comes_back_finds_their_locks_and_limits(asking):
     assert not asking.before
     asking.meet("This person", person)  # typed by hand
     assert not asking.question.held
+
+
+def test_what_is_outstanding_is_promised_once_and_redeemed_by_whom_it_was_made_to(asking, tmp_path):
+    last = datetime.date.today() + datetime.timedelta(90)
+    with Ledger(tmp_path / "promises.db", key="a key for the tests alone") as ledger:
+        made, new = promise_once(ledger, asking.result, 0, "bo", last)
+        again, another = promise_once(ledger, asking.result, 0, "bo", last)
+        assert (new, another, again.id) == (True, False, made.id)
+        assert promise_once(ledger, asking.result, 1, "bo", last)[1]
+        assert promise_once(ledger, asking.result, 0, "al", last)[1]
+        told = outstanding(ledger.promises(subject="bo"))
+        assert told.count("until ") == 2
+        assert made.id in told
+        assert outstanding(ledger.promises(subject="cy")) == ""
+        state = AppState(asking.state.recourse, ledger=ledger)
+        with pytest.raises(ValueError, match="made to somebody else than 'al'"):
+            redeemed(state, made.id, made.option.x, "al")
+        assert redeemed(state, made.id, made.option.x, "bo").due
+        assert promise_once(ledger, asking.result, 0, "bo", last)[1]
+        state.close()
 
 
 def test_a_search_by_trial_ends_with_the_servers_limit(lending, monkeypatch):

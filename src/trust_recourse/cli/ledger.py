@@ -19,7 +19,6 @@ from rich.table import Table
 from trust_recourse.cli import page, question
 from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.root import app, option
-from trust_recourse.wording import in_few_digits
 
 if TYPE_CHECKING:
     from trust_recourse import Ledger
@@ -217,78 +216,23 @@ def _files(
 
 
 def _show(made: Promise, told: list[dict[str, Any]]) -> None:
-    until = f"until {made.valid_until:%Y-%m-%d %H:%M} UTC"
-    page.say(f"Promise {made.id}: {made.words or 'as they are'}, {until}; model {made.model}")
-    console = page.console()
-    console.print(_facts(made))
-    console.print(_values_of(made))
-    for event in told:
-        page.say(f"{event['at'][:16]}  {_event(event, made)}")
-        for line in _reasons(event, made):
-            page.say(f"    {line}")
+    from trust_recourse.ledger import telling
 
-
-def _facts(made: Promise) -> Table:
-    """What was asked for, and what was promised of it."""
-    option, grid = made.option, Table.grid(padding=(0, 2, 0, 0))
-    rule = "" if made.target.mode == "wins" else f"; the model accepts from {made.threshold:g}"
-    for name, text in (
-        ("state", made.state(datetime.now(UTC))),
-        ("asked for", f"{made.target.words}{rule}"),
-        ("confidence", f"{made.shown(option.confidence)}, before {made.shown(made.confidence)}"),
-        ("cost", f"{option.cost:.4g} ({made.cost.words}); {option.status.sentence}"),
-        ("certificate", f"SHA-256 {made.certificate}" if made.certificate else "none"),
-    ):
-        grid.add_row(page.words(name, "dim"), page.words(text))
-    return grid
-
-
-def _values_of(made: Promise) -> Table:
-    """All values of the person, before and as promised."""
+    said = f"{made.words or 'as they are'}, until {telling.until(made)}"
+    page.say(f"Promise {made.id}: {said}; model {made.model}")
+    facts = Table.grid(padding=(0, 2, 0, 0))
+    for name, text in telling.facts(made):
+        facts.add_row(page.words(name, "dim"), page.words(text))
     rows = page.table("", "before", "promised", text=3)
-    for feature in made.schema:
-        pair = (feature.describe(row[feature.name]) for row in (made.factual, made.option.x))
-        rows.add_row(*map(page.words, (feature.title, *pair)))
-    return rows
-
-
-def _event(told: dict[str, Any], made: Promise) -> str:
-    """What happened, in a line."""
-    if told["kind"] != "letter":
-        return f"{told['kind']}: {told['reason']}" if told.get("reason") else str(told["kind"])
-    titles = [made.schema[name].title for name in told["protected_reviewed"]]
-    beside = [made.schema[name].title for name in told.get("reviewed_beside", ())]
-    by = f" by {told['reviewed_by']}" if told.get("reviewed_by") else ""
-    many = sum(len(each["features"]) for each in told["reasons"])
-    return (
-        f"letter of {told['dated']}, profile {told['profile']}, in {told['language']}"
-        + (f"; {_timing(told)}" if "days" in told else "")
-        + f"; {many or 'no'} reason{'s' * (many != 1)} by {told['method']}"
-        + (f"; protected, and reviewed{by}: {', '.join(titles)}" if titles else "")
-        + (f"; reviewed{by}, and no reason: {', '.join(beside)}" if beside else "")
-        + (f"; SHA-256 of its file {told['file_sha256']}" if "file_sha256" in told else "")
-    )
-
-
-def _timing(told: dict[str, Any]) -> str:
-    """Whether a letter was in time."""
-    late = "late" if told["late"] else "in time"
-    decided = (
-        f"decided on {told['decided']}" if told["decided"] else "the day of decision not given"
-    )
-    return f"{told['days']} days, {late}: application complete on {told['received']}, {decided}"
-
-
-def _reasons(told: dict[str, Any], made: Promise) -> Iterator[str]:
-    """Each reason of a letter in a line; what earlier versions did not record is left out."""
-    for each in told.get("reasons", ()):
-        usual = each.get("usual", [None] * len(each["features"]))
-        code = f" ({each['code']})" if each["code"] else ""
-        for name, weight, theirs in zip(each["features"], each["weights"], usual, strict=True):
-            feature = made.schema[name]
-            beside = "" if theirs is None else f"; usual {feature.describe(in_few_digits(theirs))}"
-            own = feature.describe(told["factual"][name])
-            yield f"reason: {feature.title} {own}{beside}; weight {weight:.3g}{code}"
+    for row in telling.row_by_row(made):
+        rows.add_row(*map(page.words, row))
+    console = page.console()
+    console.print(facts)
+    console.print(rows)
+    for event in told:
+        page.say(f"{event['at'][:16]}  {telling.event(event, made)}")
+        for line in telling.reasons(event, made):
+            page.say(f"    {line}")
 
 
 @question.command(ledger)

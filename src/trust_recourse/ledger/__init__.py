@@ -2,8 +2,8 @@
 
 `entries` are the chain · `seal` and its `pages` what proves it · `promises` what is stored of a
 promise · `pseudonyms` the key, and who it was made to · `judging` what a model makes of it ·
-`store` the database, and the one file that imports its packages · `migrations` how its tables came
-to be · `book` the front door.
+`telling` a promise in words · `store` the database, and the one file that imports its packages ·
+`migrations` how its tables came to be · `book` the front door.
 """
 
 from trust_recourse.ledger.book import Ledger as Ledger

@@ -18,6 +18,7 @@ from trust_recourse.report.profiles import LateLetterError, MissingFieldsError
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
 from trust_recourse.web.page.profile import ProfileFields, label
+from trust_recourse.web.page.promises import LookUp, outstanding, promise_once
 from trust_recourse.wording import unbroken
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Exports:
     """Fields for what a letter says beside the answer, and buttons that make it."""
 
     def __init__(self, session: Session) -> None:
-        self.session = session
+        self.session, self.open = session, False
         note(
             "The letter tells the person the decision, the reasons and the options; the evidence "
             "report has the proof and the model’s part, for whoever answers for it."
@@ -207,6 +208,9 @@ class Exports:
         )
         self.promised: tuple[Any, str, str] | None = None
         self.subject = _text("Id of the person", empty="Say to whom it is promised.")
+        self.subject.on("blur", self._outstanding)
+        self.looking = Latest(*status_line("Reading the ledger…"))
+        self.held = ui.label().classes("warning")
         self.option = ui.select({}, label="Option").props("outlined dense")
         until = self.session.state.institution.facts.get("valid_until")
         self.last_day = _day("Valid until", until)
@@ -214,6 +218,7 @@ class Exports:
         self.promising = Latest(*status_line("Writing to the ledger…"))
         self.made = ui.element("div").classes("stack")
         self.made.props["role"] = "status"
+        self.look_up = LookUp(self.session, lambda: _said(self.subject), self._fewer)
         for field in (self.subject, self.option, self.last_day):
             field.on_value_change(self._show_promise)
 
@@ -234,8 +239,8 @@ class Exports:
         assert ledger is not None
         last = datetime.date.fromisoformat(until)
         try:
-            promise = await self.session.state.record(
-                lambda: ledger.promise(result, option, subject=subject, valid_until=last)
+            promise, new = await self.session.state.record(
+                lambda: promise_once(ledger, result, option, subject, last)
             )
         except Exception:
             self.promised = None
@@ -247,8 +252,37 @@ class Exports:
             with ui.element("div").classes("verdict"):
                 ui.icon("check_circle").classes("yes")
                 ui.label(f"Promise {promise.id}").classes("strong promise")
+            if not new:
+                ui.label("This was promised before and still holds: no other was made.")
             until = f"until {promise.valid_until:%Y-%m-%d %H:%M} UTC"
             ui.label(unbroken(f"{promise.words or 'As they are'}, {until}"))
+
+    def shown(self, is_open: bool) -> None:
+        """Whether the panel can be seen; the ledger is not walked until it is."""
+        self.open = is_open
+        self._outstanding()
+
+    def _outstanding(self) -> None:
+        """Say what whoever is named was promised."""
+        ledger = self.session.state.ledger
+        if ledger is not None:
+            self.held.visible = False
+            self.looking.stop()
+            self.looking.forget()
+            subject = _said(self.subject)
+            if self.open and subject:
+                self.looking.ask(lambda: self._read_outstanding(ledger, subject))
+
+    async def _read_outstanding(self, ledger: Ledger, subject: str) -> None:
+        found = await self.session.state.record(lambda: ledger.promises(subject=subject))
+        self.held.text = outstanding(found)
+        self.held.visible = bool(found) and subject == _said(self.subject)
+
+    def _fewer(self) -> None:
+        """A promise was redeemed or withdrawn: the same may be promised again."""
+        self.promised = None
+        self._show_promise()
+        self._outstanding()
 
     # ------------------------------------------------------------ what can be done
 
@@ -258,6 +292,7 @@ class Exports:
         self.profile.forget()
         if self.session.state.ledger is not None:
             self.subject.value = self.session.id
+            self._outstanding()
 
     def _show(self) -> None:
         result = self.session.result

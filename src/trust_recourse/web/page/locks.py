@@ -33,7 +33,8 @@ class Locks:
             "Switch off what this person cannot or does not want to change, or say from where to "
             "where it may go if it does not stay. Beside each is what the cheapest answer would "
             "cost with that switch turned. What follows from others has no switch: lock what it "
-            "follows from. Locks and limits are of this person alone, and stay until this tab is closed."
+            "follows from. Locks and limits are of this person alone, and stay "
+            "until this tab is closed."
         )
         self.latest = Latest(*status_line("Pricing the locks…"))
         with ui.element("ul").classes("locks") as self.list:

@@ -98,9 +98,7 @@ class Picker:
                 ui.label(unbroken(each.values)).classes("muted cut")
 
     def _picked(self, each: Listed) -> None:
-        self.session.meet(
-            each.name, self.people.row(each.at), self.people.id(each.at), at=each.at
-        )
+        self.session.meet(each.name, self.people.row(each.at), self.people.id(each.at), at=each.at)
         on_a_phone_go_to(".body")  # the answer is below the list
 
     def _mark(self) -> None:

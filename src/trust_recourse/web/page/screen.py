@@ -109,7 +109,7 @@ class Screen:
             with ui.tab_panel(people):
                 self.people = TwoPeople(session)
             with ui.tab_panel(papers):
-                Exports(session)
+                self.exports = Exports(session)
             with ui.tab_panel(settings):
                 Settings(session)
         self.trying_tab = trying
@@ -120,6 +120,7 @@ class Screen:
         self.locks.shown(name == "What may change")
         self.sides.shown(name == "Compare")
         self.people.shown(name == "Two people")
+        self.exports.shown(name == "Letter and promise")
 
     def _try(self, option: Option) -> None:
         self.trying.start(option)
