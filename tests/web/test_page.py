@@ -33,7 +33,7 @@ from trust_recourse.web.page.limits import judged
 from trust_recourse.web.page.locks import price_words
 from trust_recourse.web.page.people import A_PAGE, PeopleTable
 from trust_recourse.web.page.picker import nobody
-from trust_recourse.web.page.profile import LABELS, entries
+from trust_recourse.web.page.profile import LABELS, entries, missing
 from trust_recourse.web.page.question import (
     PersonQuestion,
     Price,
@@ -433,7 +433,11 @@ def test_a_notice_is_written_by_its_profile_in_time_reviewed_and_recorded(sessio
     write.click()
     missing = "no letter: the profile us needs these fields too: Completed application received on"
     expect(tools).to_contain_text(missing)
+    red = tools.locator(".q-field--error")
+    expect(red).to_have_count(2)
+    expect(red.first).to_contain_text("This letter needs it.")
     page.get_by_label("Completed application received on").fill("2020-01-02")
+    expect(red).to_have_count(1)
     expect(tools).not_to_contain_text(missing)
     choose(page, "Does it rest on a consumer report?", "Yes")
     expect(page.get_by_label("Consumer reporting agency")).to_be_visible()
@@ -467,6 +471,11 @@ def test_a_notice_is_written_by_its_profile_in_time_reviewed_and_recorded(sessio
     expect(page.get_by_label("Data protection officer")).to_have_count(0)
     write.click()
     expect(tools).to_contain_text("the profile eu needs these fields too: Part of the system")
+    choose(page, "Profile", "United States")
+    expect(page.get_by_label("Completed application received on")).to_have_value("2020-01-02")
+    expect(red).to_have_count(0)
+    pick(page, 1)
+    expect(page.get_by_label("Completed application received on")).to_have_value("")
     assert not too_small(page)
 
 
@@ -1224,6 +1233,16 @@ def test_every_fact_of_every_profile_is_asked_for_by_a_label_of_its_own():
         assert [each.label for each in entries(kind, ())] == [LABELS[name] for name in names]
     assert LABELS.keys() == {each.name for kind in PROFILES.values() for each in entries(kind, ())}
     assert not entries(PROFILES["plain"], {"address": "1 Main Street"})
+
+
+def test_what_a_letter_needs_follows_from_what_is_given():
+    facts = {"address": {"en": "1 Main Street", "de": "Hauptstr. 1"}, "agency": "FTC", "dpo": "no"}
+    given = {"received": "2020-01-02", "consumer_report": ""}
+    assert missing(PROFILES["us"], facts, given) == {"consumer_report"}
+    more = missing(PROFILES["us"], facts, given | {"consumer_report": "yes"})
+    assert more == {"bureau", "bureau_address", "bureau_telephone", "score"}
+    assert missing(PROFILES["us"], facts, {"consumer_report": "perhaps"}) == set()
+    assert missing(PROFILES["plain"], facts, {}) == set()
 
 
 def test_a_new_fact_of_a_profile_is_asked_for_or_refused():

@@ -115,6 +115,7 @@ class Exports:
         except UnsignedReviewError as error:
             raise ValueError(f"{error.sentence}; fill in “{REVIEWER}”.") from None
         except MissingFieldsError as error:
+            self.profile.lack(error.names)
             raise MissingFieldsError(error.profile, tuple(map(label, error.names))) from None
         except LateLetterError as error:
             self.profile.ask_late()

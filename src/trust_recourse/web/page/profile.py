@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nicegui import ui
 
 from trust_recourse.report.language import languages
-from trust_recourse.report.profiles import PROFILES, Profile
+from trust_recourse.report.profiles import PROFILES, MissingFieldsError, Profile
 from trust_recourse.web.page.parts import note
 
 if TYPE_CHECKING:
@@ -85,6 +85,25 @@ def entries(kind: type[Profile], known: Collection[str]) -> list[Entry]:
     return found
 
 
+def missing(kind: type[Profile], facts: Mapping[str, Any], given: Mapping[str, Any]) -> set[str]:
+    """The facts that a profile needs beside those that are known and given."""
+    known = {each.name for each in fields(kind)}
+    told = {name: fact for name, fact in facts.items() if name in known}
+    told |= {name: value for name, value in given.items() if value}
+    one = {  # in any of its languages
+        name: next(iter(fact.values()), "") if isinstance(fact, Mapping) else fact
+        for name, fact in told.items()
+    }
+    try:
+        kind(**one)
+    except MissingFieldsError as error:
+        return set(error.names)
+    except ValueError:  # it is said once a letter is asked for
+        return set()
+    return set()
+
+
+NEEDED = "This letter needs it."
 REPORT = ("bureau", "score", "inquiries")  # how the fields of a consumer report begin
 
 
@@ -100,6 +119,7 @@ class ProfileFields:
         self.language = ui.select(names, label="Language", value="en").props("outlined dense")
         self.open = ui.element("div").classes("stack")
         self.inputs: dict[str, ui.input | ui.select] = {}
+        self.typed: dict[str, Any] = {}  # of one person, by whatever profile
         self.late: ui.checkbox | None = None
         self.profile.on_value_change(self._another)
         self.language.on_value_change(changed)
@@ -113,7 +133,14 @@ class ProfileFields:
 
     def forget(self) -> None:
         """Nothing that was typed of one person is said of the next."""
+        self.typed = {}
         self._another()
+
+    def lack(self, names: Collection[str]) -> None:
+        """Make the fields stand out without which there is no letter."""
+        for name in names:
+            if name in self.inputs:
+                self.inputs[name].props["error"] = True
 
     def ask_late(self) -> None:
         """A box to say that a notice must go out after its time."""
@@ -142,11 +169,17 @@ class ProfileFields:
             made = ui.select(dict(entry.choices), label=entry.label, value="")
         else:
             made = ui.input(entry.label)
+        made.value = self.typed.get(entry.name, "")
         made.props("outlined dense hide-bottom-space")
         if entry.day:
             made.props("type=date stack-label")
-        made.on_value_change(self._show)
+        made.without_auto_validation().props["error-message"] = NEEDED
+        made.on_value_change(lambda: self._typed(entry.name, made.value))
         return made
+
+    def _typed(self, name: str, value: Any) -> None:
+        self.typed[name] = value
+        self._show()
 
     def _show(self) -> None:
         """The fields of a consumer report, where the decision rests on one."""
@@ -155,4 +188,12 @@ class ProfileFields:
             rests = self.inputs["consumer_report"].value
         for name, field in self.inputs.items():
             field.visible = not name.startswith(REPORT) or rests in (True, "yes")
+        self._mark()
         self.changed()
+
+    def _mark(self) -> None:
+        """Say below each field that is needed and empty that it is."""
+        needed = missing(PROFILES[self.profile.value], self.institution.facts, self.given)
+        for name, field in self.inputs.items():
+            field.props["hint"] = NEEDED if name in needed else ""
+            field.props["error"] = field.props.get("error", False) and name in needed
