@@ -965,6 +965,28 @@ def test_a_search_finds_whom_a_plain_loop_finds(lending):
     assert refused.total == sum(recourse.confidence(x) < 0.5 for _, x in X.iterrows())
 
 
+def test_a_number_is_sought_whole_in_the_column_that_is_named_and_with_marks(lending):
+    recourse, X = lending
+    some = pd.concat([X.iloc[:4]] * 2, ignore_index=True)
+    some["income"] = [4160.0, 160.0, 1600.0, 2400.0] * 2
+    some["savings"] = [1600.0, 160.0, 41600.0, 100.0] * 2
+    people = PeopleTable(recourse, some)
+
+    def found(text):
+        rows = [each.at % 4 for each in people.search(text).listed]
+        refused = [each.refused for each in people.search(text).listed]
+        assert refused == sorted(refused, reverse=True)
+        return {at: rows.index(at) for at in rows}
+
+    assert found("income 1,600").keys() == {2}
+    assert found("savings 1600").keys() == {0, 2}
+    assert found("1,600").keys() == found("1600").keys() == {0, 2}
+    assert found("savings missing") == {}
+    same = pd.concat([some.iloc[[2]], some.iloc[[2]].assign(savings=1600.0)] * 2)
+    same = same.reset_index(drop=True)
+    assert [e.at for e in PeopleTable(recourse, same).search("savings 1600").listed] == [1, 3, 0, 2]
+
+
 def test_an_empty_table_is_searched_too(lending):
     recourse, X = lending
     found = PeopleTable(recourse, X.iloc[:0]).search("anyone", refused=True)

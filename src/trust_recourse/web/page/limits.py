@@ -44,7 +44,7 @@ def judged(feature: Feature, own: float, given: tuple[Any, Any]) -> Judged:
             values.append(_value(feature, typed))
         except ValueError as error:
             said = str(error).partition(f"{feature.name!r}: ")[2] or str(error)  # without its name
-            meant = f"; is {_unmarked(typed)} meant?" if _unmarked(typed) else ""
+            meant = f"; is {unmarked(typed)} meant?" if unmarked(typed) else ""
             return Judged(None, f"{feature.title}, {end}: {said}{meant}", (end,))
     low, high = values
     first, last = (None if value is None else feature.code_of(value) for value in values)
@@ -93,13 +93,13 @@ def _doubts(
 
 def _meant(feature: Feature, own: float, typed: Any) -> str:
     """Asks for the number that was meant by one such as 8.000, if it is nearer to one's own."""
-    if not (feature.numeric and _unmarked(typed)):
+    if not (feature.numeric and unmarked(typed)):
         return ""
-    big, small = float(_unmarked(typed)), float(typed)
+    big, small = float(unmarked(typed)), float(typed)
     return "" if abs(big - own) > abs(small - own) else f"; is {feature.describe(big)} meant?"
 
 
-def _unmarked(typed: Any) -> str:
+def unmarked(typed: Any) -> str:
     """A number without the marks between its thousands; empty if there are none."""
     text = str(typed or "").strip()
     return re.sub(r"[.,'’\s]", "", text) if _THOUSANDS.fullmatch(text) else ""

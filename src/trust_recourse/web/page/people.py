@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,9 +11,10 @@ import numpy as np
 import pandas as pd
 
 from trust_recourse.question import TO_WIN, Target
+from trust_recourse.web.page.limits import unmarked
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from trust_recourse import Recourse
 
@@ -39,6 +41,16 @@ class FoundPage(NamedTuple):
     left_out: int  # who fit too, but are accepted where only the refused are sought
 
 
+class Sought(NamedTuple):
+    """A word that is sought, as it may be written, and the columns it is sought in; none if all."""
+
+    forms: tuple[str, ...]
+    titles: tuple[str, ...] = ()
+
+
+WHOLE = r"(?<![\w.]){}(?!\w|\.\d)"  # no part of another word or number
+
+
 @dataclass(frozen=True, eq=False)
 class PeopleTable:
     """A table of people and what the model says of each.
@@ -61,13 +73,22 @@ class PeopleTable:
         return self.recourse.judged(self.recourse.schema.encode(self._ours), TO_WIN)
 
     @cached_property
+    def _columns(self) -> dict[str, tuple[Any, pd.Series[str]]]:
+        """Of each column, by its title: which of its values each row has, and these in words."""
+        found = {}
+        for feature in self.recourse.schema:
+            codes, known = pd.factorize(self._ours[feature.name], use_na_sentinel=False)
+            told = pd.Series([feature.describe(value) for value in known], dtype=object)
+            found[feature.title] = (codes, told)
+        return found
+
+    @cached_property
     def words(self) -> pd.Series[str]:
         """Each row's values in words: `age 60, nodes 3`."""
         said = pd.Series("", index=range(len(self.table)), dtype=object)
-        for feature in self.recourse.schema:
-            codes, known = pd.factorize(self._ours[feature.name], use_na_sentinel=False)
-            each = np.array([f"{feature.title} {feature.describe(v)}" for v in known], dtype=object)
-            said = said + (", " if len(said) and said.iloc[0] else "") + each[codes]
+        for title, (codes, told) in self._columns.items():
+            each = f"{title} " + told
+            said = said + (", " if len(said) and said.iloc[0] else "") + each.to_numpy()[codes]
         return said
 
     @cached_property
@@ -103,16 +124,21 @@ class PeopleTable:
         page: int = 0,
         decision: Target | None = None,
     ) -> FoundPage:
-        """A page of those whose name or values hold every word of the text, the refused first."""
+        """A page of those whose name or values hold every word of the text, the refused first.
+
+        What follows a column's title is sought in that column. A number may have marks between its
+        thousands. Who has a word whole comes before who has it as a part of another.
+        """
         decision = decision or Target(self.recourse.decision_threshold)
         judged = self._beside if decision.mode == "wins" else self.confidences
         said_no = judged < decision.confidence
-        fits = np.ones(len(self.table), dtype=bool)
-        for word in text.casefold().split():
-            fits &= self._sought.str.contains(word, regex=False).to_numpy(dtype=bool)
+        fits, whole = np.ones(len(self.table), dtype=bool), np.zeros(len(self.table), dtype=int)
+        for word in sought(text, self._columns):
+            fits &= self._have(word, "{}")
+            whole += self._have(word, WHOLE)
         left_out = int((fits & ~said_no).sum()) if refused else 0
         at = np.flatnonzero(fits & said_no if refused else fits)
-        at = at[np.argsort(~said_no[at], kind="stable")]
+        at = at[np.lexsort((-whole[at], ~said_no[at]))]
         pages = max(-(-len(at) // A_PAGE), 1)
         page = min(max(page, 0), pages - 1)
         chosen = at[page * A_PAGE : (page + 1) * A_PAGE].tolist()
@@ -123,3 +149,30 @@ class PeopleTable:
             for i in chosen
         ]
         return FoundPage(listed, len(at), page, pages, left_out)
+
+    def _have(self, word: Sought, pattern: str) -> Any:
+        """Which rows have a word, where it is sought, as a pattern says."""
+        seek = "|".join(pattern.format(re.escape(form)) for form in word.forms)
+        if not word.titles:
+            return self._sought.str.contains(seek).to_numpy(dtype=bool)
+        found = np.zeros(len(self.table), dtype=bool)
+        for title in word.titles:
+            codes, told = self._columns[title]
+            found |= told.str.casefold().str.contains(seek).to_numpy(dtype=bool)[codes]
+        return found
+
+
+def sought(text: str, titles: Collection[str]) -> list[Sought]:
+    """What is sought, and in which columns: those of whose title the words before it are.
+
+    >>> sought("income 1,600 EUR", ["Income", "term of the loan"])[1]
+    Sought(forms=('1,600', '1600'), titles=('Income',))
+    """
+    found, within = [], set[str]()
+    named = {title: title.casefold().split() for title in titles}
+    for word in text.casefold().split():
+        of = {title for title, words in named.items() if word in words}
+        forms = tuple(dict.fromkeys(filter(None, (word, unmarked(word)))))
+        found.append(Sought(forms, () if of else tuple(sorted(within))))
+        within = (of & within) or of
+    return found
