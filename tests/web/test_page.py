@@ -674,6 +674,13 @@ def test_a_doubtful_number_is_asked_about_and_locks_say_what_stays_out_of_reach(
     page.locator(".by-hand").get_by_label("Income (€)").fill("-9000")
     expect(page.locator(".by-hand .doubted")).to_contain_text("Expected 0 € to 6000 €")
     expect(page.locator(".verdict").first).to_contain_text("values corrected: refused")
+    note = page.locator(".locks li", has_text="Income").locator(".note").first
+    expect(note).to_have_text("now -9000 €; 0 € to 6000 €")
+    page.get_by_role("button", name="Back to the table’s values").click()
+    expect(note).not_to_contain_text("-9000")
+    expect(page.locator(".by-hand").get_by_label("Income (€)")).not_to_have_value("-9000")
+    expect(page.get_by_role("button", name="Back to the table’s values")).to_be_hidden()
+    page.locator(".by-hand").get_by_label("Income (€)").fill("-9000")
     for feature in ("Income", "savings", HOSTILE, "school", "employed"):
         page.get_by_role("switch", name=f"{feature} may change").click()
     expect(page.locator(".cards")).to_contain_text("as they are")

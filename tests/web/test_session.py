@@ -161,6 +161,25 @@ def test_who_comes_back_finds_their_locks_and_limits(asking):
     assert not asking.question.held
 
 
+def test_the_tables_values_can_be_taken_again(asking):
+    schema, person = asking.state.recourse.schema, asking.question.person
+    other = person.copy()
+    other["income"] = 10.0
+    asking.correct("Bo, values corrected", other)  # nobody of the table
+    assert not asking.corrected
+    asking.meet("Bo", person, at=0)
+    asking.turn(schema["savings"])
+    assert not asking.corrected
+    asking.leave("Still to fill: income.")
+    assert asking.corrected
+    asking.correct("Bo, values corrected", other)
+    assert asking.corrected
+    asking.restore()
+    assert not asking.corrected
+    assert (asking.name, asking.question.person["income"]) == ("Bo", person["income"])
+    assert asking.question.locked == {"savings"}
+
+
 def test_what_is_outstanding_is_promised_once_and_redeemed_by_whom_it_was_made_to(asking, tmp_path):
     last = datetime.date.today() + datetime.timedelta(90)
     with Ledger(tmp_path / "promises.db", key="a key for the tests alone") as ledger:

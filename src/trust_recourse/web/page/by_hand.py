@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from trust_recourse.web.page.form import Form, meanings
-from trust_recourse.web.page.parts import heading, note
+from trust_recourse.web.page.parts import heading, note, press
 from trust_recourse.web.page.words import doubt
 
 if TYPE_CHECKING:
@@ -29,9 +29,15 @@ class ByHand:
                 heading("Values" if session.people is None else "Values: see, correct or enter", 3)
             note("What is typed here is asked about at once; the table keeps what it has.")
             self.said = note("")
+            self.back = press("Back to the table’s values", session.restore)
             self.form = Form(session.state.recourse.schema, self._changed)
         session.on(self._person, "person")
+        session.on(self._back, "person", "gap")
         self._words()
+        self._back()
+
+    def _back(self) -> None:
+        self.back.visible = self.session.corrected
 
     def _person(self) -> None:
         if not self._mine and self.session.question is not None:

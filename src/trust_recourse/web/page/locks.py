@@ -87,6 +87,7 @@ class Locks:
             person = None if question is None else question.person
             freed = question is not None and feature.name in question.freed
             says = (
+                "" if person is None else f"now {feature.describe(person[feature.name])}",
                 follows(feature, self.session.state.recourse.schema),
                 limits(feature, person),
                 "freed by you" * freed,

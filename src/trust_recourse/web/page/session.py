@@ -45,6 +45,7 @@ class Session:
         self.question: PersonQuestion | None = None
         self.before = False  # whether the locks and limits that stand are of an earlier meeting
         self._at: int | None = None
+        self._own: tuple[str, pd.Series[Any]] | None = None  # who is at hand, as the table has them
         self._held: dict[int, PersonQuestion] = {}  # under locks and limits, by the table's row
         self.level = min(max(state.recourse.decision_threshold + 0.2, 0.5), 0.95)
         many = min(3, state.limits.options)
@@ -106,8 +107,9 @@ class Session:
             same = before.person.equals(person)  # then it is who may be set aside
             own = before.person if same else person
             self.question = replace(before.asking(self.settings), person=own)
+        self._own = None
         if at is not None and self.question is not None:
-            self._held[at] = self.question
+            self._held[at], self._own = self.question, (name, self.question.person)
         self._close()
         self._tell("meeting", "person", "question")
 
@@ -120,6 +122,18 @@ class Session:
         self.question = replace(self.question, person=person)
         self._close()
         self._tell("person", "question")
+
+    @property
+    def corrected(self) -> bool:
+        """Whether other values stand, or are being typed, than the table has."""
+        if self.question is None or self._own is None:
+            return False
+        return bool(self.gap) or self.question.person is not self._own[1]
+
+    def restore(self) -> None:
+        """Take the table's values again for the person at hand; locks and limits stay."""
+        if self._own is not None:
+            self.correct(*self._own)
 
     def leave(self, why: str) -> None:
         """Note why what is typed of the person at hand is no whole set of values.
