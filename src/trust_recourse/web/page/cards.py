@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from trust_recourse import Option, Result
+    from trust_recourse.question import Reach
     from trust_recourse.web.page.session import Session
 
 
@@ -189,12 +190,9 @@ class Cards:
         max_confidence = await state.work(lambda: result.max_confidence)
         with self.far:
             self.far_note.delete()
-            reach = "can get" if max_confidence.status is Status.OPTIMAL else "was found to get"
-            most, then = (percent(c) for c in (max_confidence.most, max_confidence.confidence))
-            by = f", of which {then} by these" if most != then else ""
-            ui.label(f"The furthest this person {reach} is {most}{by}.").classes("strong")
-            self._changes(result, max_confidence, max_confidence.worth)
+            ui.label(furthest_words(max_confidence)).classes("strong")
             if max_confidence.changes:
+                self._changes(result, max_confidence, max_confidence.worth)
                 press(
                     "Ask for this", lambda: self.session.ask(confidence=max_confidence.confidence),
                     told="Ask for the furthest confidence within reach",
@@ -226,6 +224,19 @@ class Cards:
                 f"The search ended after {seconds:g} seconds. Ask for less confidence or fewer "
                 "options, or have the server started with more time."
             )
+
+
+def furthest_words(found: Reach) -> str:
+    """How far somebody can get, and how much of it the changes do that are shown."""
+    most, then = percent(found.most), percent(found.confidence)
+    who = "this person can get" if found.status is Status.OPTIMAL else "that was found"
+    said = f"The furthest {who} is {most}"
+    if not found.changes:
+        here = f"They are at {then} now, and all changes together add less than a point."
+        return f"{said}, which is where they are now." if most == then else f"{said}. {here}"
+    if most == then:
+        return f"{said}, by these changes:"
+    return f"{said}. These changes lead to {then}, and all others add less than a point:"
 
 
 def kept_words(kept: float, error: float) -> str:

@@ -145,7 +145,8 @@ class LookUp:
                         ui.label(unbroken(text))
         grid(("", "before", "promised"), [*telling.row_by_row(made)], numbers=1)
         for each in events:
-            ui.label(f"{each['at'][:16]} {telling.event(each, made)}")
+            when = each["at"][:16].replace("T", " ")
+            ui.label(f"{when} UTC: {telling.event(each, made)}")
 
     def _redeem(self) -> None:
         question, number, subject = self.session.question, self._number, self._subject()
