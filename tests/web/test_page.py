@@ -172,6 +172,7 @@ def test_the_whole_story(session, folder):
     pick(page)
     person = X.iloc[int(page.locator(".person .strong").first.inner_text().split()[1])]
     expect(page.locator(".verdict").first).to_contain_text("refused")
+    expect(page.locator(".why")).to_contain_text("start the server with --reference")
     told = page.locator("article.card").first
     first = recourse.find(person, 0.7).options[0]
     expect(told).to_contain_text("Proved cheapest")
@@ -384,6 +385,11 @@ def test_what_is_protected_is_a_reason_in_a_letter_only_once_it_is_said_to_be_re
 def test_a_notice_is_written_by_its_profile_in_time_reviewed_and_recorded(session, folder):
     page = session("/notices", accept_downloads=True)
     pick(page)
+    why = page.locator(".why")
+    expect(why).to_contain_text("Compared with the 100 applicants whom the model accepts")
+    expect(why.locator("li").first).to_contain_text("Usual among them: ")
+    expect(why).to_contain_text("A protected feature. It is named once its part is reviewed")
+    expect(why).not_to_contain_text("Year of operation")
     tab(page, "Letter and promise")
     choose(page, "Profile", "United States")
     choose(page, "Language", "Deutsch")

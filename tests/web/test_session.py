@@ -12,6 +12,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from page_server import loans
 from trust_recourse import Option, Recourse, Schema
+from trust_recourse.report.letter import letter
+from trust_recourse.report.refusal import refusal
 from trust_recourse.web.page.frontier_chart import FrontierChart
 from trust_recourse.web.page.people import PeopleTable
 from trust_recourse.web.page.question import tried, with_kept
@@ -134,6 +136,22 @@ def test_who_is_set_aside_keeps_the_locks_they_get_while_still_at_hand(asking):
     asking.turn(schema["savings"])
     aside = asking.aside[1].question
     assert (aside.lock, aside.limits) == (("income",), {"savings": (None, 900)})
+
+
+def test_the_reasons_of_a_refusal_are_the_letters_and_name_nothing_protected(lending, asking):
+    recourse, X = lending
+    person, decision = asking.question.person, asking.decision
+    found = refusal(recourse, person, decision, X)
+    made = letter(
+        asking.result, organisation="A bank", contact="Bo", valid_until="2099-01-31", reference=X,
+        protected_reviewed=["children"], reviewed_by="Jo",
+    )  # fmt: skip
+    (points,) = (each.items for each in made.document.blocks if getattr(each, "numbered", False))
+    assert found.reasons == points
+    assert found.rows == made.shortfall.rows == 100
+    first = made.reasons[0].feature.name
+    guarded = recourse.replaced(recourse.schema.update(first, mutable=False, protected=True))
+    assert refusal(guarded, person, decision, X).reasons == (None, *points[1:])
 
 
 def test_a_search_by_trial_ends_with_the_servers_limit(lending, monkeypatch):
