@@ -574,6 +574,14 @@ def test_each_step_up_shows_another_option_until_there_is_none(session):
         expect(cards).not_to_have_attribute("data-asked", before)
     assert up.is_disabled()
     assert len(set(seen)) == len(seen) > 2
+    step = page.get_by_text(re.compile(r"^Option 1: from .* % for .*, \+.* points for \+[\d.]+$"))
+    expect(step).to_be_visible()
+    near = page.get_by_text("to within a point")
+    page.get_by_role("button", name="Every step").click()
+    expect(near).to_have_count(0)
+    page.get_by_role("button", name="Fewer steps").click()
+    expect(near).to_be_visible()
+    expect(page.get_by_role("button", name="Every step")).to_be_visible()
 
 
 @needs_browser
