@@ -173,6 +173,7 @@ def test_the_whole_story(session, folder):
     pick(page)
     person = X.iloc[int(page.locator(".person .strong").first.inner_text().split()[1])]
     expect(page.locator(".verdict").first).to_contain_text("refused")
+    expect(page.locator(".why")).to_contain_text("start the server with --reference")
     told = page.locator("article.card").first
     first = recourse.find(person, 0.7).options[0]
     expect(told).to_contain_text("Proved cheapest")
@@ -215,7 +216,7 @@ def test_the_whole_story(session, folder):
     expect(trial).to_contain_text("Accepted")
     page.locator(".tools").get_by_label("nodes").fill("40")
     expect(trial).to_contain_text("Refused by the model")
-    expect(trial).to_contain_text("and not allowed by the rules")
+    expect(trial).to_contain_text("and not allowed by the limits")
     expect(page.locator(".broken")).to_contain_text("nodes may only decrease")
 
     # compare an option that was kept with that of another confidence
@@ -231,7 +232,11 @@ def test_the_whole_story(session, folder):
     for name, value in list(facts)[:4]:
         row = table.locator("tr", has_text=name.lower())
         expect(row.locator("td").nth(1)).to_have_text(value)
-    page.locator("details.rule summary").first.click()
+    rules = page.locator("details.rule summary")
+    expect(rules.first).to_contain_text(re.compile(r"^Rule \d+: "))
+    expect(page.locator(".tools")).to_contain_text("A rule carries an option if it votes for a yes")
+    expect(page.locator(".tools")).to_contain_text("A rule that fires takes part in the vote.")
+    rules.first.click()
     expect(page.locator("details.rule .grid").first).to_contain_text("belongs")
 
     # letter and evidence report
@@ -425,6 +430,11 @@ def test_what_is_protected_is_a_reason_in_a_letter_only_once_it_is_said_to_be_re
 def test_a_notice_is_written_by_its_profile_in_time_reviewed_and_recorded(session, folder):
     page = session("/notices", accept_downloads=True)
     pick(page)
+    why = page.locator(".why")
+    expect(why).to_contain_text("Compared with the 100 applicants whom the model accepts")
+    expect(why.locator("li").first).to_contain_text("Usual among them: ")
+    expect(why).to_contain_text("A protected feature. It is named once its part is reviewed")
+    expect(why).not_to_contain_text("Year of operation")
     tab(page, "Letter and promise")
     choose(page, "Profile", "United States")
     choose(page, "Language", "Deutsch")
@@ -618,6 +628,14 @@ def test_each_step_up_shows_another_option_until_there_is_none(session):
         expect(cards).not_to_have_attribute("data-asked", before)
     assert up.is_disabled()
     assert len(set(seen)) == len(seen) > 2
+    step = page.get_by_text(re.compile(r"^Option 1: from .* % for .*, \+.* points for \+[\d.]+$"))
+    expect(step).to_be_visible()
+    near = page.get_by_text("to within a point")
+    page.get_by_role("button", name="Every step").click()
+    expect(near).to_have_count(0)
+    page.get_by_role("button", name="Fewer steps").click()
+    expect(near).to_be_visible()
+    expect(page.get_by_role("button", name="Every step")).to_be_visible()
 
 
 @needs_browser
@@ -847,6 +865,12 @@ def test_a_phone_needs_no_sideways_scrolling_and_has_room_for_fingers(session):
     page.get_by_label("Search a name or a value").fill("rent")  # with a sign to clear it
     expect(page.locator(".q-field__focusable-action")).to_be_visible()
     pick(page)
+    lines = page.get_by_role("tab").evaluate_all("all => new Set(all.map(e => e.offsetTop)).size")
+    assert lines == 2, "the tabs stand in two lines"
+    titles = page.locator(".lock-name:has(.q-toggle)")
+    titles.first.locator(".what").evaluate("e => e.textContent = 'a long title '.repeat(9)")
+    switches = titles.locator(".q-toggle").all()
+    assert len({round(each.bounding_box()["width"]) for each in switches}) == 1
     names = ("What may change", "Try values", "Compare", "Letter and promise", "Settings")
     for name in ("Two people", *names):
         tab(page, name)
@@ -873,6 +897,12 @@ def test_two_people_stand_side_by_side_and_what_follows_is_computed(session):
     expect(table.locator("th")).to_have_text(["", *names])
     expect(table).to_contain_text("cheapest change")
     assert width_beyond(page) == 0
+    name, first, second = table.locator("tbody td").evaluate_all(BOXES)[:3]
+    assert name[3] <= first[1] + 0.1, "the name of a row stands above it"
+    assert first[2] - first[0] == pytest.approx(second[2] - second[0], abs=1)
+    ends = table.locator(".end").evaluate_all(BOXES)
+    assert ends
+    assert all(end[3] - end[1] < 30 for end in ends), "neither end of a change is broken"
     page.get_by_role("button", name="Let go").click()
     expect(page.locator(".tools table")).to_have_count(0)
 
@@ -1060,6 +1090,9 @@ def test_of_two_people_each_number_is_the_models_own(lending):
     assert rows["confidence"] == [percent(own.min()), percent(own.max())]
     cheapest = recourse.find(X.iloc[int(sides[0].name)], 0.6).options[0]
     assert rows["its cost"][0] == f"{cheapest.cost:.3g}"
+    for name, change in cheapest.changes.items():
+        feature = recourse.schema[name]
+        assert rows[feature.title][0] == " → ".join(map(feature.describe, change))
     assert rows["confidence then"][0] == percent(cheapest.confidence)
     why = difference(recourse, *sides)
     assert why.bars.sum() == pytest.approx(own.max() - own.min())
@@ -1151,7 +1184,7 @@ JOB = Feature("savings", "integer", lower=1, upper=5, unit="years", max_change=1
         (replace(SAVINGS, direction="decrease"), 5.0, "may only decrease, 0 T€ to 80 T€"),
         (replace(SAVINGS, direction="decrease"), None, "must stay missing"),
         (replace(SAVINGS, max_change=1.0), -9, "must stay missing"),
-        (replace(SAVINGS, mutable=False), None, "locked by the rules"),
+        (replace(SAVINGS, mutable=False), None, "locked by the schema"),
         (JOB, 3, "1 year to 5 years, by at most 1 year"),
     ],
 )
@@ -1224,7 +1257,7 @@ def test_what_holds_for_a_person_is_said_by_titles():
     for name, ends in {"l": (None, 5000), "pay": (1.0, None), "rate": (0, 2)}.items():
         asked = asked.limited(schema[name], ends)
     assert conditions(asked, schema) == (
-        "loan at most 5000 €; net pay at least 1 €; net pay freed, which the rules lock; "
+        "loan at most 5000 €; net pay at least 1 €; net pay freed, which the schema locks; "
         "job locked; the rate 0 to 2"
     )
     assert follows(schema["rate"], schema) == "follows from others: (loan - 5) / net pay"
@@ -1354,7 +1387,7 @@ def test_what_is_accepted_but_not_allowed_says_both(lending):
     gone = {**person, "savings": None}
     blank = tried(recourse, person, gone, Target(0.5, threshold=0.5))
     assert blank.broken == ("savings may not become missing",)
-    for above, words in ((0.0, "%, but not allowed by the rules"), (1e-9, "and not allowed by")):
+    for above, words in ((0.0, "%, but not allowed by the limits"), (1e-9, "and not allowed by")):
         line = blank.confidence + above
         found = verdict(tried(recourse, person, gone, Target(line, threshold=line)))
         assert words in found

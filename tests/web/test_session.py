@@ -13,6 +13,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from page_server import loans
 from trust_recourse import Ledger, Option, Recourse, Schema
+from trust_recourse.report.letter import letter
+from trust_recourse.report.refusal import refusal
 from trust_recourse.web.page.frontier_chart import FrontierChart
 from trust_recourse.web.page.people import PeopleTable
 from trust_recourse.web.page.promises import outstanding, promise_once, redeemed
@@ -198,6 +200,22 @@ def test_what_is_outstanding_is_promised_once_and_redeemed_by_whom_it_was_made_t
         assert redeemed(state, made.id, made.option.x, "bo").due
         assert promise_once(ledger, asking.result, 0, "bo", last)[1]
         state.close()
+
+
+def test_the_reasons_of_a_refusal_are_the_letters_and_name_nothing_protected(lending, asking):
+    recourse, X = lending
+    person, decision = asking.question.person, asking.decision
+    found = refusal(recourse, person, decision, X)
+    made = letter(
+        asking.result, organisation="A bank", contact="Bo", valid_until="2099-01-31", reference=X,
+        protected_reviewed=["children"], reviewed_by="Jo",
+    )  # fmt: skip
+    (points,) = (each.items for each in made.document.blocks if getattr(each, "numbered", False))
+    assert found.reasons == points
+    assert found.rows == made.shortfall.rows == 100
+    first = made.reasons[0].feature.name
+    guarded = recourse.replaced(recourse.schema.update(first, mutable=False, protected=True))
+    assert refusal(guarded, person, decision, X).reasons == (None, *points[1:])
 
 
 def test_a_search_by_trial_ends_with_the_servers_limit(lending, monkeypatch):

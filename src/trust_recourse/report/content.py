@@ -186,10 +186,14 @@ _FORMS = _environment(autoescape=lambda name: name is not None and name.endswith
 _FORMS.filters |= {"breakable": _breakable, "base64": _base64}
 
 
-def blocks(template: str, *, language: Language = ENGLISH, **values: Any) -> tuple[Block, ...]:
-    """What a template of `templates/` says of these values."""
+def blocks(
+    template: str, part: str = "", *, language: Language = ENGLISH, **values: Any
+) -> tuple[Block, ...]:
+    """What a template of `templates/` says of these values, or one `{% block %}` of it alone."""
     placed: list[Block] = []
-    text = _WORDS.get_template(template).render(values, language=language, placed=placed)
+    found = _WORDS.get_template(template)
+    context = found.new_context({**values, "language": language, "placed": placed})
+    text = "".join((found.blocks[part] if part else found.root_render_func)(context))
     apart = re.sub("^# .*$", r"\n\g<0>\n", text, flags=re.MULTILINE)  # a heading ends with its line
     parts = (part.strip() for part in re.split(r"\n\s*\n", apart))
     return tuple(

@@ -57,6 +57,7 @@ class LetterFacts:
         codes: ReasonCodes | None = None,
         ranges: bool = True,
         guarded: Collection[str] = (),
+        seek: bool = True,  # for a yes, where none of the options is one
     ) -> None:
         self.result, self.time_limit, self.language = result, time_limit, language
         self.wide = ranges
@@ -82,7 +83,7 @@ class LetterFacts:
         self.accepted = not result.refused
         self.chosen = self._chosen(result.options)
         self.furthest: Reach | None = None
-        if not (self.accepted or self.chosen or self.extra):
+        if seek and not (self.accepted or self.chosen or self.extra):
             self._look_further()
         self.compared = method != "nearest-yes"  # with other applicants
         self.shortfall: Shortfall | None = None
@@ -126,6 +127,10 @@ class LetterFacts:
     def _named(self) -> list[Feature]:
         """The features that the reasons name."""
         return [each.feature for reason in self.reasons for each in (reason, *reason.others)]
+
+    def is_protected(self, reason: Reason) -> bool:
+        """Whether a reason names what needs a review."""
+        return any(each.feature in self.protected for each in (reason, *reason.others))
 
     def as_usual(self, reason: Reason) -> bool:
         """Whether the person's value is the one that is usual among those compared with."""

@@ -2,9 +2,9 @@
 
 `people` who to pick · `question` what is asked and worked out · `limits` how far a value may go ·
 `words` how numbers are written · `latest` only the newest question is answered · `session` one
-browser tab · `screen` how the parts are laid out · `picker`, `form`, `cards`, `frontier_chart`,
-`locks`, `what_if`, `compare`, `two_people`, `exports`, `promises` the parts · `look.css`
-how they look.
+browser tab · `screen` how the parts are laid out · `picker`, `form`, `reasons`, `cards`,
+`frontier_chart`, `locks`, `what_if`, `compare`, `two_people`, `exports`, `promises` the parts ·
+`look.css` how they look.
 """
 
 from __future__ import annotations

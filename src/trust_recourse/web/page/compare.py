@@ -24,6 +24,17 @@ if TYPE_CHECKING:
     from trust_recourse.web.page.session import Session
 
 RULES = 8  # told one by one, with their literals
+HOLD = (
+    "A rule carries an option if it votes for a yes and what it states holds there. It is fragile "
+    "if, with a probability of at least {line:g}, it asks there for more than it states and falls "
+    "silent."
+)
+FIRES = (
+    "A rule that fires takes part in the vote. Here is how likely each fires at {names[0]} and at "
+    "{names[1]}, and its share of the difference in confidence, in points of a percent. Open one "
+    "for its literals, the comparisons that it is made of; a weak one states none for sure, and is "
+    "told by the likeliest."
+)
 LIKELY = 0.05  # literals less likely to belong to a rule are not listed
 
 AS_CARDS = Writing(
@@ -116,9 +127,8 @@ class Compare:
         ui.label(found.sentence[:1].upper() + found.sentence[1:]).classes("strong")
         table = found.words()
         names = [name.capitalize() for name in found.names]
-        grid(
-            ("", *names), [(str(row), *map(str, table.loc[row])) for row in table.index], numbers=1
-        )
+        rows = [(str(row), *map(str, table.loc[row])) for row in table.index]
+        grid(("", *names), rows, numbers=1, paired=True)
         why = found.explanation
         if isinstance(why, RuleExplanation):
             _by_rules(why, found.names)
@@ -129,11 +139,9 @@ class Compare:
 
 
 def _by_rules(why: RuleExplanation, names: tuple[str, str]) -> None:
+    note(HOLD.format(line=why.line))
     ui.label("Rule by rule").classes("strong")
-    note(
-        f"How likely each rule fires at {names[0]} and at {names[1]}, and its share of the "
-        "difference in confidence, in points of a percent. Open one for its literals."
-    )
+    note(FIRES.format(names=names))
     told = why.movers(STILL)[:RULES]
     for each in told:
         _rule(why, each, names)
@@ -148,7 +156,7 @@ def _rule(why: RuleExplanation, mover: Mover, names: tuple[str, str]) -> None:
     votes = why.points.clauses.votes_for[mover.at]
     with ui.element("details").classes("rule"):
         with ui.element("summary"):
-            ui.label(mover.words).classes("what")
+            ui.label(f"Rule {mover.at}: {mover.words}").classes("what")
             ui.label(f"for {votes}, fires {mover.moves}").classes("muted numbers")
             ui.label(share_of(why, mover.share)).classes("numbers strong")
         table = why.literals(mover.at, least=LIKELY)

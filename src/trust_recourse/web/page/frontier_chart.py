@@ -9,17 +9,21 @@ from nicegui import ui
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
 from trust_recourse.web.page.question import next_level, steps
-from trust_recourse.web.page.words import percent
+from trust_recourse.web.page.words import cost, percent
+from trust_recourse.wording import signed
 
 if TYPE_CHECKING:
     from nicegui.events import EChartPointClickEventArguments
 
     from trust_recourse.web.page.session import Session
 
+Step = tuple[float, float]  # cost and confidence
+
 RESOLUTION = 0.01  # of confidence between neighbours
 OPTION = 18  # pixels across the dot of an option
 CLEAR = OPTION // 2 + 3  # pixels from an axis to its numbers, that a dot on it does not reach
 DRAWN = 200  # steps at most; a longer staircase is thinned
+EVERY, FEWER = "Every step", "Fewer steps"
 NUMBERS_ONLY = "p => 'cost ' + p.value[0].toPrecision(3) + ', confidence ' + (Math.floor(p.value[1] * 1000) / 10).toFixed(1) + ' %'"  # noqa: E501
 
 
@@ -32,6 +36,8 @@ class FrontierChart:
         self.through: set[float] = set()  # levels that they are known to lead through
         self.resolution: float | None = RESOLUTION
         self.locks: Any = None
+        self.now: Step | None = None  # cost and confidence of the first option
+        self.before: Step | None = None  # of the answer before, to much the same question
         heading("What each cost buys")
         self.said = note("")
         self.latest = Latest(*status_line("Working out the stairs…"))
@@ -47,15 +53,18 @@ class FrontierChart:
                 -1: press("A step down", lambda: self._walk(-1), icon="south_west"),
                 1: press("A step up", lambda: self._walk(1), icon="north_east"),
             }
-            press("Every step", self._every, icon="stairs")
+            self.every = press(EVERY, self._every, icon="stairs")
+            self.step = ui.label().classes("wide numbers")
+            self.step.props["role"] = "status"
             note("Up and down ask for the next step; every step draws the smallest, too.")
         session.on(self._empty, "person")
         session.on(self._question, "question")
-        session.on(self._draw, "answer")
+        session.on(self._answer, "answer")
         self._empty()
 
     def _empty(self) -> None:
         self.stairs, self.locks = [], None
+        self.now = self.before = None
         self.latest.stop()
         self._draw()
 
@@ -68,16 +77,30 @@ class FrontierChart:
         locks = (asked.lock, question.freed, *limits)
         level = self.session.confidence
         if locks != self.locks:
-            self.stairs, self.locks, self.resolution = [], locks, RESOLUTION
+            self.stairs, self.locks = [], locks
+            self.now = self.before = None
+            self._draw_by(RESOLUTION)
             self._draw()
             self.latest.ask(self._work)
         elif self.stairs and level not in self.through:
             self.latest.ask(self._work)
 
     def _every(self) -> None:
-        """Ask for every step there is."""
-        self.resolution = None
+        """Ask for every step there is, or for no more than before."""
+        self._draw_by(RESOLUTION if self.resolution is None else None)
         self.latest.ask(self._work)
+
+    def _draw_by(self, resolution: float | None) -> None:
+        self.resolution = resolution
+        self.every.text = FEWER if resolution is None else EVERY
+
+    def _answer(self) -> None:
+        """Note what the answer costs beside the one before."""
+        assert self.session.result is not None
+        for option in self.session.result.options[:1]:
+            if (now := (option.cost, option.confidence)) != self.now:
+                self.now, self.before = now, self.now
+        self._draw()
 
     async def _work(self) -> None:
         session, question = self.session, self.session.question
@@ -100,6 +123,7 @@ class FrontierChart:
         known = bool(self.stairs)
         self.chart.visible = self.buttons.visible = known
         self.said.text = self._words()
+        self.step.text = "" if self.now is None else step_words(self.now, self.before)
         asked, threshold = self._levels
         self.key.visible = known and asked is not None
         if asked is not None and threshold is not None:
@@ -164,6 +188,29 @@ class FrontierChart:
         """Ask for it."""
         if (level := self._next(way)) is not None:
             self.session.ask(confidence=level)
+
+
+def step_words(now: Step, before: Step | None = None) -> str:
+    """What the first option costs, and what is bought for what since the one before.
+
+    >>> step_words((0.285, 0.735))
+    'Option 1: 73.5 % for 0.285.'
+    >>> step_words((0.285, 0.735), (0.282, 0.712))
+    'Option 1: from 71.2 % for 0.282 to 73.5 % for 0.285, +2.3 points for +0.003.'
+    """
+    then = f"{percent(now[1])} for {cost(now[0])}"
+    if before is None:
+        return f"Option 1: {then}."
+    first = f"{percent(before[1])} for {cost(before[0])}"
+    points = signed(_shown(now[1]) - _shown(before[1]), 1).replace("-", "−")
+    more = now[0] - before[0]
+    price = f"{'+' if more >= 0 else '−'}{cost(abs(more))}"
+    return f"Option 1: from {first} to {then}, {points} points for {price}."
+
+
+def _shown(confidence: float) -> float:
+    """Points of a percent, as they are shown."""
+    return float(percent(confidence).removesuffix(" %"))
 
 
 def picture(

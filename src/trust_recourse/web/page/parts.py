@@ -76,12 +76,14 @@ def grid(
     numbers: int,
     tight: bool = False,
     stacked: bool = False,
+    paired: bool = False,
 ) -> None:
     """A table of texts; columns from `numbers` on are set right, and if tight, not broken.
 
-    If stacked, the first column stands above the others where there is little room.
+    If stacked, the first column stands above the others where there is little room; of a pair,
+    these are of one width. What changes breaks before its arrow, if at all.
     """
-    kind = f"grid{' tight' * tight}{' stacked' * stacked}"
+    kind = f"grid{' tight' * tight}{' stacked' * (stacked or paired)}{' paired' * paired}"
     with ui.element("div").classes("scroll sized"), ui.element("table").classes(kind):
         with ui.element("thead"), ui.element("tr"):
             for at, text in enumerate(head):
@@ -92,4 +94,13 @@ def grid(
                 with ui.element("tr"):
                     for at, text in enumerate(row):
                         with ui.element("td").classes("numbers right" if at >= numbers else ""):
-                            ui.label(unbroken(text))
+                            _cell(unbroken(text))
+
+
+def _cell(text: str) -> None:
+    before, arrow, after = text.partition(" → ")
+    if not arrow:
+        ui.label(text)
+        return
+    ui.label(before).classes("end")
+    ui.label(f"→ {after}").classes("end")

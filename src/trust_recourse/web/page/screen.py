@@ -16,6 +16,7 @@ from trust_recourse.web.page.frontier_chart import FrontierChart
 from trust_recourse.web.page.locks import Conditions, Freed, Locks
 from trust_recourse.web.page.people import PeopleTable
 from trust_recourse.web.page.picker import Picker
+from trust_recourse.web.page.reasons import Reasons
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.settings import Settings
 from trust_recourse.web.page.two_people import TwoPeople
@@ -80,6 +81,7 @@ class Screen:
         session = self.session
         with ui.element("section").classes("panel"):
             Decision(session)
+            Reasons(session)
             AskingPanel(session)
             Conditions(session)
         with ui.element("section").classes("answers"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
@@ -13,7 +13,9 @@ from trust_recourse.web.page.what_if import movers
 from trust_recourse.web.page.words import badge, cost, percent
 
 if TYPE_CHECKING:
-    from trust_recourse import Schema
+    from collections.abc import Mapping
+
+    from trust_recourse import Feature, Schema
     from trust_recourse.web.page.session import Session
 
 
@@ -61,7 +63,8 @@ class TwoPeople:
         self.said.text = (
             f"{aside[0]} is set aside. Now pick somebody else."
             if alone
-            else "Both are asked the same, each under their own locks. The left one is set aside."
+            else "Both are asked the same, each under their own locks. The left one is set aside. "
+            "An arrow leads to what the cheapest change asks for."
         )
         if alone:
             self.place.clear()
@@ -80,8 +83,8 @@ class TwoPeople:
         self.place.clear()
         with self.place:
             rows = beside(recourse.schema, first, second)
-            grid(("", first.name, second.name), rows, numbers=3)
-            if same := _same(recourse.schema, first, second):
+            grid(("", first.name, second.name), rows, numbers=3, paired=True)
+            if same := _alike(recourse.schema, first, second):
                 note(f"The same of both: {', '.join(same)}.")
             if why is not None:
                 note(f"From {first.name} to {second.name}:")
@@ -92,19 +95,18 @@ class TwoPeople:
 
 
 def beside(schema: Schema, first: Side, second: Side) -> list[tuple[str, str, str]]:
-    """What the model says of each and what would change it, then the values that differ."""
-    same = _same(schema, first, second)
-    told = [_told(schema, each) for each in (first, second)]
+    """What the model says of each, then the values that differ or that a change replaces."""
+    alike = _alike(schema, first, second)
+    told = [_told(each) for each in (first, second)]
     rows = [(name, told[0][name], told[1][name]) for name in told[0]]
-    people = first.asked.person, second.asked.person
     for feature in schema:
-        if feature.title not in same:
-            a, b = (schema.describe(feature.name, person[feature.name]) for person in people)
+        if feature.title not in alike:
+            a, b = (_value(feature, each) for each in (first, second))
             rows.append((feature.title, a, b))
     return rows
 
 
-def _told(schema: Schema, side: Side) -> dict[str, str]:
+def _told(side: Side) -> dict[str, str]:
     result = side.result
     told = {
         "decision": "accepted" if side.accepted else "refused",
@@ -114,20 +116,31 @@ def _told(schema: Schema, side: Side) -> dict[str, str]:
         status = next(iter(result.status.values()))
         return told | {"cheapest change": status.sentence, "its cost": "", "confidence then": ""}
     option = result.options[0]
-    changes = (
-        f"{schema[name].heading} {schema.describe(name, old)} → {schema.describe(name, new)}"
-        for name, (old, new) in option.changes.items()
-    )
     return told | {
-        "cheapest change": f"{'; '.join(changes) or 'none'} ({badge(result, 0).word.lower()})",
+        "cheapest change": badge(result, 0).word.lower(),
         "its cost": cost(option.cost),
         "confidence then": percent(option.confidence),
     }
 
 
-def _same(schema: Schema, first: Side, second: Side) -> list[str]:
-    """The features of which both have the same value."""
+def _value(feature: Feature, side: Side) -> str:
+    """A person's value, and after an arrow that of their cheapest change, if it replaces it."""
+    values = _changes(side).get(feature.name, (side.asked.person[feature.name],))
+    return " → ".join(map(feature.describe, values))
+
+
+def _changes(side: Side) -> Mapping[str, tuple[Any, Any]]:
+    return side.result.options[0].changes if side.result.options else {}
+
+
+def _alike(schema: Schema, first: Side, second: Side) -> list[str]:
+    """The features of which both have the same value, and no change another."""
+    changed = {*_changes(first), *_changes(second)}
     people = first.asked.person, second.asked.person
     codes = [[feature.code_of(person[feature.name]) for feature in schema] for person in people]
     pairs = zip(schema, *codes, strict=True)
-    return [feature.title for feature, a, b in pairs if a == b or (a != a and b != b)]
+    return [
+        feature.title
+        for feature, a, b in pairs
+        if feature.name not in changed and (a == b or (a != a and b != b))
+    ]

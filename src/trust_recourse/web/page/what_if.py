@@ -120,10 +120,10 @@ def bar(icon: str, kind: str, words: str) -> None:
 
 
 def verdict(found: Trial) -> str:
-    """What the model says of values, and the rules of the change."""
+    """What the model says of values, and the limits of the change."""
     word, and_ = ("Accepted", "but") if found.accepted else ("Refused", "and")
     said = f"{word} by the model, {percent(found.confidence)}"
-    return f"{said}, {and_} not allowed by the rules" if found.broken else said
+    return f"{said}, {and_} not allowed by the limits" if found.broken else said
 
 
 def movers(why: Explanation) -> None:

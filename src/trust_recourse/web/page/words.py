@@ -67,7 +67,7 @@ def limits(feature: Feature, person: pd.Series[Any] | None = None) -> str:
     if feature.protected:
         return "protected: never changes"
     if not feature.mutable:
-        return "locked by the rules"
+        return "locked by the schema"
     if feature.derived:
         return span(feature)
     parts = []
@@ -106,7 +106,7 @@ def follows(feature: Feature, schema: Schema) -> str:
 
 
 def conditions(asked: PersonQuestion, schema: Schema) -> str:
-    """What holds for one person beside the rules: limits, locks, and what is freed of theirs."""
+    """What holds for one person beside the schema: limits, locks, and what is freed of theirs."""
     said = []
     for feature in schema:
         low, high = asked.question.limits.get(feature.name, (None, None))
@@ -116,7 +116,7 @@ def conditions(asked: PersonQuestion, schema: Schema) -> str:
         if feature.name in asked.locked:
             said.append(f"{feature.title} locked")
         if feature.name in asked.freed:
-            said.append(f"{feature.title} freed, which the rules lock")
+            said.append(f"{feature.title} freed, which the schema locks")
     return "; ".join(said)
 
 
