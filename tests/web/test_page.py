@@ -223,6 +223,7 @@ def test_the_whole_story(session, folder):
     page.get_by_role("button", name="Keep option 1 to compare").click()
     slider.fill("70")
     expect(page.locator(".tau")).to_have_text("at least 70.0 %")
+    expect(page.locator(".cards[data-asked='0.7000']")).to_be_visible()
     tab(page, "Compare")
     table, card = page.locator(".tools .grid").first, page.locator("article.card").first
     expect(card.locator(".facts")).not_to_contain_text("…")
