@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from trust_recourse.explain import depends, explainable
 from trust_recourse.question import Option, Reach, Status, Survival, Target
+from trust_recourse.report.beside import beside
 from trust_recourse.report.confidence import level, out_of_100
 from trust_recourse.report.content import clean
 from trust_recourse.report.language import Language
@@ -110,7 +111,16 @@ class LetterFacts:
         if math.isnan(feature.code_of(value)):
             told = self.language.gettext("missing")
         raw = replace(feature, labels=()).describe(value)
-        return reason._replace(value=told, raw=raw, typical=self._typical(reason))
+        return reason._replace(
+            value=told, raw=raw, typical=self._typical(reason), beside=self._beside(reason)
+        )
+
+    def _beside(self, reason: Reason) -> str:
+        """How a value stands beside those of others, if there are any."""
+        if self.shortfall is None or not self.compared:
+            return ""
+        own = self.result.factual[reason.feature.name]
+        return clean(beside(reason, own, self.shortfall.rows, self.language))
 
     def _typical(self, reason: Reason) -> str:
         """What is usual among those compared with, if it lies where they are said to lie."""
@@ -126,13 +136,6 @@ class LetterFacts:
     def _named(self) -> list[Feature]:
         """The features that the reasons name."""
         return [each.feature for reason in self.reasons for each in (reason, *reason.others)]
-
-    def as_usual(self, reason: Reason) -> bool:
-        """Whether the person's value is the one that is usual among those compared with."""
-        if reason.usual is None:
-            return False
-        own = self.result.factual[reason.feature.name]
-        return reason.feature.code_of(reason.usual) == reason.feature.code_of(own)
 
     @property
     def spared(self) -> list[str]:

@@ -155,6 +155,10 @@ class Letter(Printed):
                     "features": [each.feature.name for each in (reason, *reason.others)],
                     "weights": [each.weight for each in (reason, *reason.others)],
                     "usual": [plain(each.usual) for each in (reason, *reason.others)],
+                    "apart": [
+                        {"rows": each.apart.rows, "value": plain(each.apart.value)}
+                        for each in (reason, *reason.others)
+                    ],
                     "code": reason.code,
                 }
                 for reason in self.reasons
