@@ -317,6 +317,7 @@ def test_what_a_language_has_no_words_for_is_said_beside_the_download(session):
     expect(said).to_have_count(0)
     choose(page, "Language", "Deutsch")
     expect(said).to_contain_text("values of school")
+    expect(said).to_have_class(re.compile("warning"))
     choose(page, "Language", "English")
     expect(said).to_have_count(0)
     page.get_by_role("button", name="Preview").click()

@@ -71,7 +71,8 @@ class Exports:
         )
         self.number.visible = state.ledger is not None  # nobody else knows what was promised
         self.until = _day("The offer holds until", state.institution.facts.get("valid_until"))
-        self.untold = note("")
+        self.untold = ui.label().classes("warning")
+        self.untold.props["role"] = "status"
         with ui.element("div").classes("line-up"):
             self.letters = [
                 press(text, then, icon=icon, main=main)
