@@ -242,7 +242,7 @@ def letter(
     """
     profile, spoken = profile or Profile(), language_of(language, catalogues)
     spoken = replace(spoken, month_first=profile.name == "us" and spoken.code == "en")
-    wide = True
+    wide, kept = True, not isinstance(promise, str)
     if not isinstance(promise, str):
         result, wide = promise.alone(result), promise.ranges is not None
         promise = promise.id
@@ -280,7 +280,7 @@ def letter(
         Document(
             _title(told, profile, words["decision"], spoken), written,
             ", ".join(filter(None, (words["organisation"], profile.address))), words["person"],
-            _blocks(told, profile, words, written, until),
+            _blocks(told, profile, words, written, until, kept),
             one_page=profile.one_page, language=spoken,
         ),
         told.accepted, int(out_of_100(result.confidence)), told.reasons, told.offers, until,
@@ -318,11 +318,12 @@ def _blocks(
     words: dict[str, str],
     dated: datetime.date,
     until: datetime.date,
+    kept: bool,
 ) -> tuple[Any, ...]:
     spoken = told.language
     return blocks(
         profile.template, language=spoken, told=told, profile=profile, dated=dated, until=until,
-        most=MOST_LETTERS, english=spoken.code == "en", day=spoken.day, level=told.level,
+        kept=kept, most=MOST_LETTERS, english=spoken.code == "en", day=spoken.day, level=told.level,
         number=lambda value: spoken.number(str(value)), out_of_100=out_of_100, cut=cut,
         joined=spoken.joined, some=told.some, **words,
     )  # fmt: skip
