@@ -538,6 +538,22 @@ def test_the_letter_is_one_page_and_says_the_same_in_every_form(kind, request, t
     assert judged >= 10
 
 
+@pytest.mark.parametrize("letters", [71, 200, 300])
+def test_a_long_label_stands_whole_in_every_form(model, patients, letters, tmp_path):
+    label = ("the nodes that were found by whoever looked for them " * 6)[: letters - 1] + "z"
+    schema = Schema.infer(patients[0]).update("nodes", label=label, direction="decrease")
+    result = Recourse(model, schema).find({"age": 60, "year": 62, "nodes": 30}, confidence=0.5)
+    made = letter(result, **GIVEN, reference=patients[0])
+    assert "nodes" in made.offers[0].changes
+    told = re.sub(r"[\s\u200b-]", "", pages(made, tmp_path)[0]).replace("ﬁ", "fi")
+    for form in (made.text(), Seen(made.html()).text, told):
+        assert "".join(label.split()) in "".join(form.split())
+        assert "…" not in form
+    longer = Recourse(model, schema.update("nodes", label="n" * 301))
+    cut = letter(longer.find(result.factual, confidence=0.5), **GIVEN)
+    assert f"{'n' * 299}…" in "".join(cut.text().split())
+
+
 def test_a_letter_that_no_page_can_hold_is_refused_and_nothing_is_written(offered, tmp_path):
     long = content.Document(
         "A letter", datetime.date(2026, 1, 1), "", "", (content.Text("word " * 4000),), True

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MOST_OFFERS = 3
 MOST_NAMES = 8  # of values that may not change, named one by one
-KEPT = 70  # letters of a label or a value in a sentence; the rest is cut
+KEPT = 300  # letters of a label or a value in a sentence; the rest is cut
 
 
 class Offer(NamedTuple):
