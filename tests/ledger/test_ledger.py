@@ -810,9 +810,10 @@ def test_what_was_done_and_what_is_due(ledger, promised, x, present, done, due):
         (
             "en",
             "With values as shown, and all your other values as they are, the promise is kept. "
-            "Come back too if a value has changed further than shown, or another value has changed: the "
-            "promise is then kept if this model, or the one that we use by then, says yes to your "
-            "values. Where a value shown is not reached, this model must also be at least as sure",
+            "Come back too if a value has changed further than shown, or another value has "
+            "changed: the promise is then kept if this model, or the one that we use by then, says "
+            "yes to your values. Where a value shown is not reached, this model must also be at "
+            "least as sure of a yes as with the values shown.",
             "Each value must be the one shown",
         ),
         ("de", "Kommen Sie auch dann wieder, wenn sich ein Wert weiter", "Es müssen genau diese"),

@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime
 import hashlib
 import io
+import itertools
 import json
 import re
 import sys
+from dataclasses import replace
 from decimal import Decimal
 from html.parser import HTMLParser
 
@@ -20,6 +22,7 @@ from jinja2 import DictLoader
 from pypdf import PdfReader
 from typer.testing import CliRunner
 
+from browsing import CHROMIUM, NO_BROWSER, chromium
 from trust_recourse import (
     AtMost,
     Certificate,
@@ -577,6 +580,30 @@ def test_html_needs_nothing_else_and_can_be_read_aloud(offered):
     assert 'scope="col"' in page
     assert 'scope="row"' in page
     assert "@page { size: A4" in page
+
+
+@pytest.mark.skipif(not CHROMIUM.exists(), reason=NO_BROWSER)
+def test_a_letter_can_be_read_on_a_telephone_and_no_word_of_its_head_breaks(thirty, tmp_path):
+    title = "Your application: the model’s answer is no"
+    sender = "A bank of the North, Branch Office " * 3
+    head = content.Document(title, datetime.date(2026, 11, 18), sender, "", ())
+    names = ("now", "option 1", "option 2", "option 3")
+    rows = [("the debt outstanding with all lenders", *("13,600 EUR",) * 4)] * 3
+    table = content.TableBlock(("", *names), tuple(rows), total=True)
+    (tmp_path / "letter.html").write_text(replace(head, blocks=(table,)).html())
+    thirty[1].save(tmp_path / "thirty.html")
+    with chromium() as browser:
+        for file, width in itertools.product(("letter", "thirty"), (300, 360, 800)):
+            page = browser.new_page(viewport={"width": width, "height": 800})
+            page.goto((tmp_path / f"{file}.html").as_uri())
+            beyond = "every => every.map(e => e.scrollWidth - e.clientWidth)"
+            assert max(page.locator("html, .many").evaluate_all(beyond)) <= 0, (file, width)
+            assert page.locator("time").bounding_box()["height"] < 20, "one line"
+        page = browser.new_page(viewport={"width": 360, "height": 800})
+        page.goto((tmp_path / "letter.html").as_uri())
+        heads = "e => getComputedStyle(e, '::before').content"
+        assert "option 2" in page.locator("td").nth(2).evaluate(heads)
+        assert page.locator("thead").bounding_box()["width"] <= 1
 
 
 def test_the_same_letter_gives_the_same_files(offered, tmp_path):
