@@ -97,7 +97,7 @@ class LetterFacts:
             self.reasons = principal(told if codes is None else codes.coded(told))
             if codes is not None:
                 codes.check(self.reasons)
-            named = self._named() if self.compared else [*compress(self.schema, used)]
+            named = self.named if self.compared else [*compress(self.schema, used)]
             self.protected = [each for each in named if each.name in guarded]
         self.offers = tuple(map(self._offer, self.chosen[:MOST_OFFERS]))
 
@@ -133,7 +133,8 @@ class LetterFacts:
         same = told == self.described(feature.name, self.now[feature.name])
         return told if apart and not same else ""
 
-    def _named(self) -> list[Feature]:
+    @property
+    def named(self) -> list[Feature]:
         """The features that the reasons name."""
         return [each.feature for reason in self.reasons for each in (reason, *reason.others)]
 
@@ -231,6 +232,14 @@ class LetterFacts:
             return told
         names = say.joined(self.some(idle))
         return f"{told} {say.gettext('It makes no use of: %(names)s.', names=names)}"
+
+    def any_of(self, names: list[str]) -> str:
+        """Names in a sentence that denies something of each: A, B or C."""
+        *others, last = self.some(names)
+        if not others:
+            return last
+        say = self.language.gettext
+        return say("%(first)s or %(other)s", first=", ".join(others), other=last)
 
     def some(self, names: list[str]) -> list[str]:
         """Names for a sentence, not too many of them."""

@@ -104,7 +104,8 @@ class Letter(Printed):
     `reasons` of a refusal and how they were found, and the `offers` in the order of the letter.
     `protected_reviewed` names the protected features among the reasons, each of which was said to
     be reviewed, `reviewed_beside` those that were reviewed and are not among them, `reviewed_by` by
-    whom. `record()` is what to keep of it.
+    whom. `doubts` are sentences on what to look at before it is sent. `record()` is what to keep
+    of it.
     """
 
     document: Document
@@ -125,6 +126,7 @@ class Letter(Printed):
     reviewed_by: str = ""
     reviewed_beside: tuple[str, ...] = ()
     model: str = ""  # its fingerprint, if it has one
+    doubts: tuple[str, ...] = ()  # what to look at before it is sent; no part of it
 
     @property
     def method(self) -> Method:
@@ -289,6 +291,7 @@ def letter(
         result.decision, profile.timing(sent), told.shortfall, words["reviewed_by"],
         tuple(name for name in schema.names if name in reviewed and name not in named),
         getattr(result.recourse.model, "fingerprint_", ""),
+        profile.doubts(schema[each.name] for each in told.named),
     )  # fmt: skip
 
 
