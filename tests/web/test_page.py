@@ -235,10 +235,11 @@ def test_the_whole_story(session, folder):
 
     # letter and evidence report
     tab(page, "Letter and promise")
-    today = datetime.date.today().isoformat()
+    who = page.locator("button.person[aria-pressed=true]").get_attribute("data-name")
+    about = f"{datetime.date.today()}-{re.sub(r'[^A-Za-z0-9]+', '-', who).strip('-')}"
     for button, ending, start in (
-        ("Letter as PDF", f"letter-{today}-plain-en.pdf", b"%PDF"),
-        ("Letter as HTML", f"letter-{today}-plain-en.html", b"<!doctype html>"),
+        ("Letter as PDF", f"letter-{about}-plain-en.pdf", b"%PDF"),
+        ("Letter as HTML", f"letter-{about}-plain-en.html", b"<!doctype html>"),
         ("Evidence report for the risk officer", "evidence.html", b"<!doctype html>"),
     ):
         with page.expect_download() as download:
@@ -1201,7 +1202,7 @@ def test_a_new_fact_of_a_profile_is_asked_for_or_refused():
 @pytest.mark.parametrize(
     ("promise", "language", "name"),
     [
-        ("", "en", "letter-2026-11-15-us-en.pdf"),
+        ("", "en", "letter-2026-11-15-No-7-us-en.pdf"),
         ("AB-12", "de", "letter-AB-12-us-de.pdf"),
         ("../../etc/passwd\n", "zh-Häns", "letter-etc-passwd-us-zh-H-ns.pdf"),
     ],
@@ -1211,7 +1212,7 @@ def test_a_letters_file_is_named_by_plain_signs(promise, language, name):
         dated=datetime.date(2026, 11, 15), language=SimpleNamespace(code=language)
     )
     made = SimpleNamespace(promise=promise, profile=SimpleNamespace(name="us"), document=document)
-    assert file_name(made, "pdf") == name
+    assert file_name(made, "pdf", "No. 7") == name
 
 
 def test_what_the_dearer_option_buys_is_said_in_the_words_and_forms_of_the_cards(lending):
