@@ -19,7 +19,7 @@ from trust_recourse.wording import UNITS
 
 REPORT = Path(__file__).parents[1] / "src" / "trust_recourse" / "report"
 TEMPLATES = ("letter.jinja", "letter_us.jinja", "letter_eu.jinja")
-MODULES = ("facts.py", "language.py", "letter.py")
+MODULES = ("beside.py", "facts.py", "language.py", "letter.py")
 HEAD = """\
 # The messages of a letter. A language is a copy of this file, CODE.po, with every msgstr filled in.
 msgid ""

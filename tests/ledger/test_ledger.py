@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from issuing import KEY, NAMED, answered, forged, issued, kind, one, prepared, secret_file
-from trust_recourse import Cost, Feature, Ledger, Recourse, Schema, Status, Target
+from trust_recourse import Cost, Feature, Ledger, Recourse, Schema, Status, Target, letter
 from trust_recourse.ledger import (
     Done,
     Entry,
@@ -753,17 +753,21 @@ def steps(table):
     return np.clip(0.9 - 0.1 * table["nodes"] + 0.1 * table["pay"], 0, 1)
 
 
-@pytest.fixture
-def promised(ledger):
-    """Promised: 4 nodes in place of 9, for a confidence of one half; pay stays."""
+def to_be_promised():
+    """4 nodes in place of 9, for a confidence of one half; pay stays."""
     features = (
         Feature("nodes", "integer", direction="decrease"),
         Feature("pay", "integer"),
         Feature("town", "category", values=("a", "b")),
     )
     person = {"nodes": 9, "pay": 0, "town": "a"}
-    result = answered(Recourse(steps, Schema(features)), person, {**person, "nodes": 4})
-    made = ledger.promise(result, subject="person", **NAMED)
+    return answered(Recourse(steps, Schema(features)), person, {**person, "nodes": 4})
+
+
+@pytest.fixture
+def promised(ledger):
+    """A promise of 4 nodes in place of 9."""
+    made = ledger.promise(to_be_promised(), subject="person", **NAMED)
     assert made.option.changes == {"nodes": (9, 4)}
     return made
 
@@ -798,6 +802,35 @@ def test_what_was_done_and_what_is_due(ledger, promised, x, present, done, due):
     assert json.loads(entry.content)["x"] == x
     assert bool(ledger.promises()) == (not due)  # one that is not due stays as it was
     assert ledger.verify().holds
+
+
+@pytest.mark.parametrize(
+    ("language", "kept", "exact"),
+    [
+        (
+            "en",
+            "With values as shown, and all your other values as they are, the promise is kept. "
+            "Come back too if a value has changed further than shown, or another value has "
+            "changed: the promise is then kept if this model, or the one that we use by then, says "
+            "yes to your values. Where a value shown is not reached, this model must also be at "
+            "least as sure of a yes as with the values shown.",
+            "Each value must be the one shown",
+        ),
+        ("de", "Kommen Sie auch dann wieder, wenn sich ein Wert weiter", "Es müssen genau diese"),
+    ],
+)
+def test_a_letter_says_just_when_its_promise_is_kept(promised, language, kept, exact):
+    """The same as the table above holds of a redemption."""
+    given = {
+        "organisation": "A clinic", "contact": "Ann", "valid_until": promised.valid_until.date(),
+        "language": language,
+    }  # fmt: skip
+    told = " ".join(letter(to_be_promised(), promise=promised, **given).text().split())
+    assert kept in told
+    assert exact not in told
+    without = " ".join(letter(to_be_promised(), **given).text().split())
+    assert kept not in without
+    assert exact in without
 
 
 def test_after_its_time_nothing_is_due(ledger, promised):

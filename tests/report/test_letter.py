@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime
 import hashlib
 import io
+import itertools
 import json
 import re
 import sys
+from dataclasses import replace
 from decimal import Decimal
 from html.parser import HTMLParser
 
@@ -20,6 +22,7 @@ from jinja2 import DictLoader
 from pypdf import PdfReader
 from typer.testing import CliRunner
 
+from browsing import CHROMIUM, NO_BROWSER, chromium
 from trust_recourse import (
     AtMost,
     Certificate,
@@ -538,6 +541,22 @@ def test_the_letter_is_one_page_and_says_the_same_in_every_form(kind, request, t
     assert judged >= 10
 
 
+@pytest.mark.parametrize("letters", [71, 200, 300])
+def test_a_long_label_stands_whole_in_every_form(model, patients, letters, tmp_path):
+    label = ("the nodes that were found by whoever looked for them " * 6)[: letters - 1] + "z"
+    schema = Schema.infer(patients[0]).update("nodes", label=label, direction="decrease")
+    result = Recourse(model, schema).find({"age": 60, "year": 62, "nodes": 30}, confidence=0.5)
+    made = letter(result, **GIVEN, reference=patients[0])
+    assert "nodes" in made.offers[0].changes
+    told = re.sub(r"[\s\u200b-]", "", pages(made, tmp_path)[0]).replace("ﬁ", "fi")
+    for form in (made.text(), Seen(made.html()).text, told):
+        assert "".join(label.split()) in "".join(form.split())
+        assert "…" not in form
+    longer = Recourse(model, schema.update("nodes", label="n" * 301))
+    cut = letter(longer.find(result.factual, confidence=0.5), **GIVEN)
+    assert f"{'n' * 299}…" in "".join(cut.text().split())
+
+
 def test_a_letter_that_no_page_can_hold_is_refused_and_nothing_is_written(offered, tmp_path):
     long = content.Document(
         "A letter", datetime.date(2026, 1, 1), "", "", (content.Text("word " * 4000),), True
@@ -561,6 +580,30 @@ def test_html_needs_nothing_else_and_can_be_read_aloud(offered):
     assert 'scope="col"' in page
     assert 'scope="row"' in page
     assert "@page { size: A4" in page
+
+
+@pytest.mark.skipif(not CHROMIUM.exists(), reason=NO_BROWSER)
+def test_a_letter_can_be_read_on_a_telephone_and_no_word_of_its_head_breaks(thirty, tmp_path):
+    title = "Your application: the model’s answer is no"
+    sender = "A bank of the North, Branch Office " * 3
+    head = content.Document(title, datetime.date(2026, 11, 18), sender, "", ())
+    names = ("now", "option 1", "option 2", "option 3")
+    rows = [("the debt outstanding with all lenders", *("13,600 EUR",) * 4)] * 3
+    table = content.TableBlock(("", *names), tuple(rows), total=True)
+    (tmp_path / "letter.html").write_text(replace(head, blocks=(table,)).html())
+    thirty[1].save(tmp_path / "thirty.html")
+    with chromium() as browser:
+        for file, width in itertools.product(("letter", "thirty"), (300, 360, 800)):
+            page = browser.new_page(viewport={"width": width, "height": 800})
+            page.goto((tmp_path / f"{file}.html").as_uri())
+            beyond = "every => every.map(e => e.scrollWidth - e.clientWidth)"
+            assert max(page.locator("html, .many").evaluate_all(beyond)) <= 0, (file, width)
+            assert page.locator("time").bounding_box()["height"] < 20, "one line"
+        page = browser.new_page(viewport={"width": 360, "height": 800})
+        page.goto((tmp_path / "letter.html").as_uri())
+        heads = "e => getComputedStyle(e, '::before').content"
+        assert "option 2" in page.locator("td").nth(2).evaluate(heads)
+        assert page.locator("thead").bounding_box()["width"] <= 1
 
 
 def test_the_same_letter_gives_the_same_files(offered, tmp_path):

@@ -30,6 +30,7 @@ from trust_recourse import (
 )
 from trust_recourse.cli import app
 from trust_recourse.ledger import LedgerError, PromiseClosedError
+from trust_recourse.report.facts import LetterFacts
 from trust_recourse.report.institution import Institution
 from trust_recourse.report.language import ENGLISH
 from trust_recourse.report.profiles import LateLetterError, MissingFieldsError, profile_of
@@ -1060,9 +1061,34 @@ def test_small_shortfalls_of_one_code_count_together():
         codes.check(principal(codes.coded(found)))
 
 
+def called(label):
+    """The world's applicant, whose debts by income are called otherwise."""
+    recourse, X, result = world()
+    schema = recourse.schema.update("debt", label=label)
+    return Recourse(recourse.model, schema).find(result.factual, 0.5), X
+
+
+@pytest.mark.parametrize("label", ["FICO score", "credit score", "Bureau-Score", "debts by income"])
+def test_a_reason_that_sounds_like_a_report_is_doubted_where_there_is_said_to_be_none(label):
+    result, X = called(label)
+    none = {name: fact for name, fact in US.items() if name not in {*SCORE, *filter(bureau, US)}}
+    made = letter(
+        result, **GIVEN, reference=X, profile=USProfile(**none | {"consumer_report": "no"})
+    )
+    assert [doubt.partition(" may ")[0] for doubt in made.doubts] == [
+        f"By its name the reason {label}"
+    ] * (label != "debts by income")
+    assert not letter(result, **GIVEN, reference=X, profile=USProfile(**US)).doubts
+    assert not letter(result, **GIVEN, reference=X, profile=EUProfile(**EU)).doubts
+
+
 def test_what_the_offer_leaves_alone_and_the_model_does_not_use_is_said():
     told = flat(written("us"))
     assert "The model does not use calls." in told
+    _, _, asked = world()
+    facts = LetterFacts(asked, ENGLISH, 1.0)
+    assert facts.any_of(["age", "sex"]) == "age or sex"
+    assert facts.any_of(["age", "sex", "home"]) == "age, sex or home"
     result, X = guarded()
     how = {**GIVEN, "protected_reviewed": ["home"], "reviewed_by": "Jo Doe"}
     home = letter(result, **how, reference=X)

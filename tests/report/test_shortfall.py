@@ -15,8 +15,10 @@ from threadpoolctl import threadpool_limits
 
 import reference
 from trust_recourse import Recourse, Schema, evidence, haberman, letter
-from trust_recourse.report.reasons import LEAST, MOST
-from trust_recourse.report.shortfall import PASSED, shortfall
+from trust_recourse.report.beside import beside
+from trust_recourse.report.language import ENGLISH
+from trust_recourse.report.reasons import LEAST, MOST, Reason
+from trust_recourse.report.shortfall import PASSED, Apart, shortfall
 from worlds import paper_machine
 
 GIVEN = {
@@ -249,3 +251,72 @@ def test_the_evidence_report_has_the_reasons_of_the_letter():
         alone = " ".join(evidence(result, **how).text().split())
         assert "By the method nearest-yes: the person is compared with the nearest yes" in alone
         assert "so a value that may not change is not among the reasons" in alone
+
+
+@cache
+def claims():
+    """Whom a sum of points accepts, by past claims, a lock, and a score; most have one claim."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame(
+        {
+            "claims": rng.choice([0, 1], 400, p=[0.35, 0.65]),
+            "lock": rng.choice([0, 1, 2], 400, p=[0.7, 0.1, 0.2]),
+            "score": rng.normal(0, 1, 400).round(2),
+        }
+    )
+    words = {0: "no lock", 1: "basic", 2: "alarm"}
+    lock = {"values": (0, 1, 2), "labels": words}
+    schema = Schema.infer(X.astype({"lock": str})).update("claims", mutable=False)
+    schema = schema.update("lock", **lock)
+    odds = 2.0 * X.score - 2.5 * X.claims + 1.5 * (X.lock == 2) - (X.lock == 1)
+    with threadpool_limits(1):
+        few = {"n_estimators": 30, "num_leaves": 4, "n_jobs": 1, "verbose": -1}
+        model = LGBMClassifier(**few, random_state=0).fit(X, (odds > -1).astype(int))
+    return Recourse(model, schema), X, schema
+
+
+def told_of(made, title):
+    """What a letter says of one of its reasons."""
+    (points,) = (each for each in made.document.blocks if getattr(each, "numbered", False))
+    return next(each.removeprefix(f"{title}: ") for each in points.items if each.startswith(title))
+
+
+def flat(text):
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_reason_whose_value_is_usual_says_who_has_another(method):
+    recourse, X, schema = claims()
+    result = recourse.find({"claims": 1, "lock": 0, "score": -1.2}, 0.5)
+    made = letter(result, **GIVEN, reference=X, reasons=method)
+    table = X
+    if method == "just-passed":
+        table = X.iloc[just_passed(recourse.confidences(schema.encode(X)))]
+    assert (table.claims == 1).mean() > 0.5
+    fewer, alarms = (table.claims == 0).sum(), (table.lock == 2).sum()
+    against = f"It counts against you that {{}} of {len(table)} have {{}}."
+    usual = "This is usual among them."
+    assert told_of(made, "claims") == f"1. {usual} {against.format(fewer, 0)}"
+    assert told_of(made, "lock") == f"no lock. {usual} {against.format(alarms, '“alarm”')}"
+    reasons = {each["features"][0]: each["apart"] for each in made.record()["reasons"]}
+    assert reasons["claims"] == [{"rows": fewer, "value": 0}]
+    assert reasons["lock"] == [{"rows": alarms, "value": 2}]
+    told = flat(evidence(result, reference=X, reasons=method, certificates=False).text())
+    assert f"{fewer} of {len(table)}: 0" in told
+    german = letter(result, **GIVEN, reference=X, reasons=method, language="de")
+    assert f"Gegen Sie spricht: {fewer} von {len(table)} haben 0." in flat(german.text())
+
+
+def test_a_number_is_beside_lower_ones_and_a_shared_value_is_named():
+    recourse, X, schema = claims()
+    result = recourse.find({"claims": 1, "lock": 0, "score": -1.2}, 0.5)
+    told = shortfall(result, X.assign(score=np.where(X.index % 3, -1.2, X.score)), "all-applicants")
+    higher = int((X.score[X.index % 3 == 0] > -1.2).sum())
+    assert told.apart[schema.position("score")] == (higher, None)
+    assert told.typical[schema.position("score")] == -1.2
+    reason = Reason(schema["score"], side="low", usual=-1.2, apart=Apart(1, 0.5))
+    assert beside(reason, -1.2, 100, ENGLISH).endswith("that 1 of 100 has 0.50.")
+    assert beside(reason._replace(apart=Apart(2)), -1.2, 100, ENGLISH).endswith("a higher value.")
+    alone = "It counts against you together with your other values."
+    assert beside(reason._replace(apart=Apart()), -1.3, 100, ENGLISH) == alone

@@ -242,10 +242,11 @@ def test_the_whole_story(session, folder):
 
     # letter and evidence report
     tab(page, "Letter and promise")
-    today = datetime.date.today().isoformat()
+    who = page.locator("button.person[aria-pressed=true]").get_attribute("data-name")
+    about = f"{datetime.date.today()}-{re.sub(r'[^A-Za-z0-9]+', '-', who).strip('-')}"
     for button, ending, start in (
-        ("Letter as PDF", f"letter-{today}-plain-en.pdf", b"%PDF"),
-        ("Letter as HTML", f"letter-{today}-plain-en.html", b"<!doctype html>"),
+        ("Letter as PDF", f"letter-{about}-plain-en.pdf", b"%PDF"),
+        ("Letter as HTML", f"letter-{about}-plain-en.html", b"<!doctype html>"),
         ("Evidence report for the risk officer", "evidence.html", b"<!doctype html>"),
     ):
         with page.expect_download() as download:
@@ -364,6 +365,7 @@ def test_what_a_language_has_no_words_for_is_said_beside_the_download(session):
     expect(said).to_have_count(0)
     choose(page, "Language", "Deutsch")
     expect(said).to_contain_text("values of school")
+    expect(said).to_have_class(re.compile("warning"))
     choose(page, "Language", "English")
     expect(said).to_have_count(0)
     page.get_by_role("button", name="Preview").click()
@@ -391,7 +393,7 @@ def test_what_the_rules_lock_may_be_freed_but_not_promised(session):
     page.get_by_role("switch", name="age may change").click()
     expect(page.locator(".panel", has=page.get_by_role("slider"))).to_contain_text("age freed")
     tab(page, "Letter and promise")
-    expect(page.locator(".tools > .warning")).to_contain_text("The rules lock age; you freed")
+    expect(page.locator(".tools > .warning")).to_contain_text("The schema locks age; you freed")
     expect(page.get_by_role("button", name="Letter as PDF")).to_be_disabled()
 
 
@@ -1347,7 +1349,7 @@ def test_a_new_fact_of_a_profile_is_asked_for_or_refused():
 @pytest.mark.parametrize(
     ("promise", "language", "name"),
     [
-        ("", "en", "letter-2026-11-15-us-en.pdf"),
+        ("", "en", "letter-2026-11-15-No-7-us-en.pdf"),
         ("AB-12", "de", "letter-AB-12-us-de.pdf"),
         ("../../etc/passwd\n", "zh-Häns", "letter-etc-passwd-us-zh-H-ns.pdf"),
     ],
@@ -1357,7 +1359,7 @@ def test_a_letters_file_is_named_by_plain_signs(promise, language, name):
         dated=datetime.date(2026, 11, 15), language=SimpleNamespace(code=language)
     )
     made = SimpleNamespace(promise=promise, profile=SimpleNamespace(name="us"), document=document)
-    assert file_name(made, "pdf") == name
+    assert file_name(made, "pdf", "No. 7") == name
 
 
 def test_what_the_dearer_option_buys_is_said_in_the_words_and_forms_of_the_cards(lending):

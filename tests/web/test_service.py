@@ -425,6 +425,21 @@ def test_what_was_reviewed_and_is_no_reason_is_said(notices):
         assert sent.headers.get("Trust-Reviewed-Beside") == told_beside
 
 
+def test_what_to_look_at_before_a_letter_is_sent_is_said(recourse):
+    today = datetime.date.today().isoformat()
+    for label, doubted in (("FICO score", True), ("nodes", False)):
+        schema = recourse.schema.update("nodes", label=label)
+        house = Institution(FACTS, reference=haberman()[0])
+        with (
+            running(AppState(Recourse(recourse.model, schema), institution=house)) as url,
+            httpx.Client(base_url=url, timeout=60) as client,
+        ):
+            more = {"protected_reviewed": ["age"], "reviewed_by": "Jo Doe"}
+            sent = notice(client, profile="us", fields={"received": today}, **more)
+            assert sent.status_code == 200, sent.text
+            assert ("FICO score may come" in sent.headers.get("Trust-Doubts", "")) == doubted
+
+
 def test_what_a_letters_language_has_no_words_for_is_said(recourse):
     schema = recourse.schema.update("nodes", label="Knoten §")
     with (

@@ -205,6 +205,8 @@ def letter(
         )  # fmt: skip
     for name in () if book is not None else written.protected_reviewed:
         say(f"That {name} was reviewed stands in the letter; no ledger has it.", err=True)
+    for doubt in written.doubts:
+        say(doubt, err=True)
     for name in written.reviewed_beside:
         say(f"{name} is not among the reasons: the letter does not name it.", err=True)
 

@@ -144,6 +144,15 @@ class _EvidenceFacts:
             typical="" if usual is None else feature.describe(in_few_digits(usual)),
         )
 
+    def apart(self, reason: Reason) -> str:
+        """How many of those compared with have a value that counts against the person."""
+        if self.shortfall is None or not reason.apart.rows:
+            return "together with other values"
+        side = {"low": "higher", "high": "lower"}.get(reason.side, "another")
+        if reason.apart.value is not None:
+            side = reason.feature.describe(in_few_digits(reason.apart.value))
+        return f"{reason.apart.rows:,} of {self.shortfall.rows:,}: {side}"
+
     def _parts(self, model: Any) -> Any:
         return model.parts_of(self.recourse.wanted_at).worded(self.recourse.schema)
 

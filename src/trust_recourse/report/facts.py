@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from trust_recourse.explain import depends, explainable
 from trust_recourse.question import Option, Reach, Status, Survival, Target
+from trust_recourse.report.beside import beside
 from trust_recourse.report.confidence import level, out_of_100
 from trust_recourse.report.content import clean
 from trust_recourse.report.language import Language
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 MOST_OFFERS = 3
 MOST_NAMES = 8  # of values that may not change, named one by one
-KEPT = 70  # letters of a label or a value in a sentence; the rest is cut
+KEPT = 300  # letters of a label or a value in a sentence; the rest is cut
 
 
 class Offer(NamedTuple):
@@ -97,7 +98,7 @@ class LetterFacts:
             self.reasons = principal(told if codes is None else codes.coded(told))
             if codes is not None:
                 codes.check(self.reasons)
-            named = self._named() if self.compared else [*compress(self.schema, used)]
+            named = self.named if self.compared else [*compress(self.schema, used)]
             self.protected = [each for each in named if each.name in guarded]
         self.offers = tuple(map(self._offer, self.chosen[:MOST_OFFERS]))
 
@@ -111,7 +112,16 @@ class LetterFacts:
         if math.isnan(feature.code_of(value)):
             told = self.language.gettext("missing")
         raw = replace(feature, labels=()).describe(value)
-        return reason._replace(value=told, raw=raw, typical=self._typical(reason))
+        return reason._replace(
+            value=told, raw=raw, typical=self._typical(reason), beside=self._beside(reason)
+        )
+
+    def _beside(self, reason: Reason) -> str:
+        """How a value stands beside those of others, if there are any."""
+        if self.shortfall is None or not self.compared:
+            return ""
+        own = self.result.factual[reason.feature.name]
+        return clean(beside(reason, own, self.shortfall.rows, self.language))
 
     def _typical(self, reason: Reason) -> str:
         """What is usual among those compared with, if it lies where they are said to lie."""
@@ -124,20 +134,14 @@ class LetterFacts:
         same = told == self.described(feature.name, self.now[feature.name])
         return told if apart and not same else ""
 
-    def _named(self) -> list[Feature]:
+    @property
+    def named(self) -> list[Feature]:
         """The features that the reasons name."""
         return [each.feature for reason in self.reasons for each in (reason, *reason.others)]
 
     def is_protected(self, reason: Reason) -> bool:
         """Whether a reason names what needs a review."""
         return any(each.feature in self.protected for each in (reason, *reason.others))
-
-    def as_usual(self, reason: Reason) -> bool:
-        """Whether the person's value is the one that is usual among those compared with."""
-        if reason.usual is None:
-            return False
-        own = self.result.factual[reason.feature.name]
-        return reason.feature.code_of(reason.usual) == reason.feature.code_of(own)
 
     @property
     def spared(self) -> list[str]:
@@ -233,6 +237,14 @@ class LetterFacts:
             return told
         names = say.joined(self.some(idle))
         return f"{told} {say.gettext('It makes no use of: %(names)s.', names=names)}"
+
+    def any_of(self, names: list[str]) -> str:
+        """Names in a sentence that denies something of each: A, B or C."""
+        *others, last = self.some(names)
+        if not others:
+            return last
+        say = self.language.gettext
+        return say("%(first)s or %(other)s", first=", ".join(others), other=last)
 
     def some(self, names: list[str]) -> list[str]:
         """Names for a sentence, not too many of them."""

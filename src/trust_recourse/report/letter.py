@@ -104,7 +104,8 @@ class Letter(Printed):
     `reasons` of a refusal and how they were found, and the `offers` in the order of the letter.
     `protected_reviewed` names the protected features among the reasons, each of which was said to
     be reviewed, `reviewed_beside` those that were reviewed and are not among them, `reviewed_by` by
-    whom. `record()` is what to keep of it.
+    whom. `doubts` are sentences on what to look at before it is sent. `record()` is what to keep
+    of it.
     """
 
     document: Document
@@ -125,6 +126,7 @@ class Letter(Printed):
     reviewed_by: str = ""
     reviewed_beside: tuple[str, ...] = ()
     model: str = ""  # its fingerprint, if it has one
+    doubts: tuple[str, ...] = ()  # what to look at before it is sent; no part of it
 
     @property
     def method(self) -> Method:
@@ -155,6 +157,10 @@ class Letter(Printed):
                     "features": [each.feature.name for each in (reason, *reason.others)],
                     "weights": [each.weight for each in (reason, *reason.others)],
                     "usual": [plain(each.usual) for each in (reason, *reason.others)],
+                    "apart": [
+                        {"rows": each.apart.rows, "value": plain(each.apart.value)}
+                        for each in (reason, *reason.others)
+                    ],
                     "code": reason.code,
                 }
                 for reason in self.reasons
@@ -238,7 +244,7 @@ def letter(
     """
     profile, spoken = profile or Profile(), language_of(language, catalogues)
     spoken = replace(spoken, month_first=profile.name == "us" and spoken.code == "en")
-    wide = True
+    wide, kept = True, not isinstance(promise, str)
     if not isinstance(promise, str):
         result, wide = promise.alone(result), promise.ranges is not None
         promise = promise.id
@@ -276,7 +282,7 @@ def letter(
         Document(
             _title(told, profile, words["decision"], spoken), written,
             ", ".join(filter(None, (words["organisation"], profile.address))), words["person"],
-            _blocks(told, profile, words, written, until),
+            _blocks(told, profile, words, written, until, kept),
             one_page=profile.one_page, language=spoken,
         ),
         told.accepted, int(out_of_100(result.confidence)), told.reasons, told.offers, until,
@@ -285,6 +291,7 @@ def letter(
         result.decision, profile.timing(sent), told.shortfall, words["reviewed_by"],
         tuple(name for name in schema.names if name in reviewed and name not in named),
         getattr(result.recourse.model, "fingerprint_", ""),
+        profile.doubts(schema[each.name] for each in told.named),
     )  # fmt: skip
 
 
@@ -314,11 +321,12 @@ def _blocks(
     words: dict[str, str],
     dated: datetime.date,
     until: datetime.date,
+    kept: bool,
 ) -> tuple[Any, ...]:
     spoken = told.language
     return blocks(
         profile.template, language=spoken, told=told, profile=profile, dated=dated, until=until,
-        most=MOST_LETTERS, english=spoken.code == "en", day=spoken.day, level=told.level,
+        kept=kept, most=MOST_LETTERS, english=spoken.code == "en", day=spoken.day, level=told.level,
         number=lambda value: spoken.number(str(value)), out_of_100=out_of_100, cut=cut,
         joined=spoken.joined, some=told.some, **words,
     )  # fmt: skip

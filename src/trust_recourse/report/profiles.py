@@ -8,20 +8,23 @@ and there is no letter. What each field is for, by paragraph of its rule, is in
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Any, ClassVar
 
 from trust_recourse.report.content import clean
 from trust_recourse.schema import Feature
-from trust_recourse.schema.meaning import attribute
+from trust_recourse.schema.meaning import attribute, words_of
 from trust_recourse.wording import near, some
 
 DAYS = 30  # 12 CFR 1002.9(a)(1)(i): from a completed application to the notice
 MOST_FACTORS = 4  # 15 U.S.C. 1681g(f)(1)(C); one more where it is inquiries, (f)(9)
 DATES = ("received", "decided", "score_date")  # none of them after the letter's own day
 NONE = "none"  # said where there is no such thing, so that nothing is left out by mistake
+BUREAUS = frozenset(
+    {"bureau", "equifax", "experian", "fico", "schufa", "transunion", "vantagescore"}
+)
 LONGEST = 600  # letters of a field
 YES = {"yes": True, "true": True, "no": False, "false": False}
 
@@ -81,9 +84,23 @@ class Profile:
         """Whether a feature is a reason only once somebody has reviewed its part."""
         return feature.protected
 
+    def doubts(self, reasons: Iterable[Feature]) -> tuple[str, ...]:  # noqa: ARG002
+        """What speaks against what the institution filled in, by the features of the reasons."""
+        return ()
+
     def timing(self, sent: datetime.date) -> dict[str, Any]:  # noqa: ARG002
         """By what a record shows whether a letter sent on this day is in time, if that is asked."""
         return {}
+
+
+def _reported(feature: Feature) -> bool:
+    """Whether a column sounds like a consumer report, such as a credit score.
+
+    >>> _reported(Feature("x", label="FICO score")), _reported(Feature("credit_amount"))
+    (True, False)
+    """
+    words = {*words_of(feature.name), *words_of(feature.title)}
+    return not BUREAUS.isdisjoint(words) or {"credit", "score"} <= words
 
 
 @dataclass(frozen=True)
@@ -173,6 +190,17 @@ class USProfile(Profile):
                 f"score_factors: given {len(self.score_factors)}, expected at most {MOST_FACTORS}, "
                 "or one more with inquiries=yes where that is the last"
             )
+
+    def doubts(self, reasons: Iterable[Feature]) -> tuple[str, ...]:
+        """That a reason sounds like a report, where the decision is said to rest on none."""
+        if self.consumer_report:
+            return ()
+        return tuple(
+            f"By its name the reason {each.title} may come from a consumer report, and the notice "
+            "says that the decision rests on none (consumer_report=no): is that right?"
+            for each in reasons
+            if _reported(each)
+        )
 
     @property
     def scored(self) -> bool:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trust_recourse.report.shortfall import Method, Shortfall, nearest_yes, shortfall, side_of
+from trust_recourse.report.shortfall import (
+    Apart,
+    Method,
+    Shortfall,
+    nearest_yes,
+    shortfall,
+    side_of,
+)
 from trust_recourse.schema import Feature
 
 if TYPE_CHECKING:
@@ -25,6 +32,8 @@ class Reason(NamedTuple):
     side: str = ""  # beside those compared with: low, high, missing or other
     typical: str = ""  # what is usual among them, for people
     usual: Any = None  # the same as it is; None if there are none, or it is mostly missing
+    apart: Apart = Apart()  # which of theirs count against the person
+    beside: str = ""  # how the value stands beside theirs, for people, where none is `typical`
     raw: str = ""  # the person's own value as the schema writes it
     code: str = ""  # in the institution's own list
     text: str = ""  # its words there
@@ -52,7 +61,7 @@ def reasons(
         return beside, [
             Reason(
                 result.recourse.schema[f], weight=float(beside.scores[f]), side=beside.sides[f],
-                usual=beside.typical[f],
+                usual=beside.typical[f], apart=beside.apart[f],
             )
             for f in beside.short
         ]  # fmt: skip

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from trust_recourse.explain import explainable, feature_shares
 from trust_recourse.question import Floats
-from trust_recourse.wording import floored, near, some
+from trust_recourse.wording import floored, in_few_digits, near, some
 
 if TYPE_CHECKING:
     from trust_recourse.question import Option
@@ -34,6 +34,13 @@ if TYPE_CHECKING:
 Method = Literal["nearest-yes", "just-passed", "all-applicants"]
 METHODS: tuple[Method, ...] = ("nearest-yes", "just-passed", "all-applicants")
 PASSED = 100  # of the accepted, the nearest above the threshold
+
+
+class Apart(NamedTuple):
+    """How many of those compared with have another value, on the side that counts against one."""
+
+    rows: int = 0
+    value: Any = None  # what all of these have; None if they only lie on that side
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +60,7 @@ class Shortfall:
     sides: tuple[str, ...]
     typical: tuple[Any, ...]  # the median of theirs, or the most frequent; None if mostly missing
     reach: tuple[float, float]
+    apart: tuple[Apart, ...]  # which of theirs count against the person
 
     @property
     def words(self) -> str:
@@ -112,6 +120,7 @@ def _against(result: Result, codes: Floats, method: Method) -> Shortfall:
         method, len(codes), scores, float(scores.sum()),
         tuple(_side(*each) for each in features),
         tuple(_typical(feature, column) for feature, _, column, _ in features), reach,
+        tuple(_apart(*each) for each in features),
     )  # fmt: skip
 
 
@@ -134,6 +143,22 @@ def side_of(feature: Feature, own: float, below: bool) -> str:
     if math.isnan(own):
         return "missing"
     return "other" if feature.kind == "category" else "low" if below else "high"
+
+
+def _apart(feature: Feature, own: float, column: Floats, shares: Floats) -> Apart:
+    """Who of them has another value that counts against a person: of words, the weightiest."""
+    digits = in_few_digits if feature.numeric else float
+    mine, theirs = digits(own), np.array([digits(code) for code in column.tolist()])
+    sides = {"low": theirs > mine, "high": theirs < mine}
+    apart = sides.get(_side(feature, own, column, shares), theirs != mine) & ~np.isnan(theirs)
+    values = np.unique(theirs[apart])
+    named = len(values) == 1 or not feature.numeric or bool(feature.words)
+    if named and len(values):
+        value = max(values.tolist(), key=lambda each: float(shares[theirs == each].sum()))
+        apart = theirs == value
+    if not shares[apart].sum() > 0:
+        return Apart()
+    return Apart(int(apart.sum()), feature.value_of(value) if named else None)
 
 
 def _typical(feature: Feature, column: Floats) -> Any:

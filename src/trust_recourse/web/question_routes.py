@@ -125,7 +125,7 @@ def question_routes(state: AppState) -> APIRouter:
         Under a promise it is recorded in the ledger before it is sent, by the entry that the header
         Trust-Ledger-Entry names. Trust-Reviewed-Beside lists what was reviewed and is no reason,
         Trust-Language-Lacks what stands in the schema's words as the letter's language has none,
-        or the first fifty of that.
+        or the first fifty of that, Trust-Doubts what to look at before it is sent.
         """
         within(limits, asked)
         at_most("protected_reviewed", len(asked.protected_reviewed), limits.rows)
@@ -144,6 +144,8 @@ def question_routes(state: AppState) -> APIRouter:
             headers["Trust-Ledger-Entry"] = str(entry.number)
         if note.reviewed_beside:
             headers["Trust-Reviewed-Beside"] = json.dumps(note.reviewed_beside)
+        if note.doubts:
+            headers["Trust-Doubts"] = json.dumps(note.doubts)
         if untold := note.document.language.untold(state.recourse.schema):
             headers["Trust-Language-Lacks"] = json.dumps(untold[:UNTOLD])
         return Response(paper, media_type=MEDIA[asked.format], headers=headers)

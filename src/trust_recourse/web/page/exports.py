@@ -72,7 +72,8 @@ class Exports:
         )
         self.number.visible = state.ledger is not None  # nobody else knows what was promised
         self.until = _day("The offer holds until", state.institution.facts.get("valid_until"))
-        self.untold = note("")
+        self.untold = ui.label().classes("warning")
+        self.untold.props["role"] = "status"
         with ui.element("div").classes("line-up"):
             self.letters = [
                 press(text, then, icon=icon, main=main)
@@ -88,6 +89,8 @@ class Exports:
                 icon="download",
             )
         self.writing = Latest(*status_line("Writing…"))
+        self.doubts = ui.label().classes("warning")
+        self.doubts.props["role"] = "status"
         self.recorded = note("")
         self.recorded.props["role"] = "status"
         self.preview = ui.element("iframe").classes("preview")
@@ -137,18 +140,25 @@ class Exports:
             return made, file(made)
 
         made, content = await self._made(make)
+        self._doubt(made)
         ledger = self.session.state.ledger
         if ledger is not None and made.promise:
             kept, new = await self.session.state.record(lambda: record_once(ledger, made, content))
             when = "Recorded in the ledger" if new else "In the ledger already"
             self.recorded.text = f"{when}, entry {kept.number}, under promise {made.promise}."
             self.recorded.visible = True
-        ui.download.content(content, file_name(made, ending))
+        ui.download.content(content, file_name(made, ending, self.session.name))
 
     async def _preview(self, result: Result) -> None:
         """Show what a letter would say, which nobody has yet: nothing is recorded."""
-        made = await self._made(lambda: self._written(result).html())
-        self.preview.props["srcdoc"], self.preview.visible = made, True
+        made = await self._made(lambda: self._written(result))
+        self._doubt(made)
+        self.preview.props["srcdoc"], self.preview.visible = made.html(), True
+
+    def _doubt(self, made: Letter) -> None:
+        """Say what to look at before a letter is sent, if there is anything."""
+        self.doubts.text = " ".join(made.doubts)
+        self.doubts.visible = bool(made.doubts)
 
     async def _evidence(self, result: Result) -> None:
         def make() -> bytes:
@@ -329,7 +339,7 @@ class Exports:
 
     def _clear(self) -> None:
         """Take back what was said of an earlier letter."""
-        self.recorded.visible = self.preview.visible = False
+        self.recorded.visible = self.preview.visible = self.doubts.visible = False
 
     def _lacks(self) -> str:
         """What the language of a letter has no words for, if there is any."""
@@ -361,14 +371,14 @@ class Exports:
         if self.session.gap:
             return f"{self.session.gap} No letter or promise is made of the values before."
         if self.session.question.freed:
-            return "Something is free that the rules lock: no letter or promise is made of this."
+            return "Something is free that the schema locks: no letter or promise is made of this."
         return "There is no answer yet." if self.session.result is None else ""
 
 
-def file_name(made: Letter, ending: str) -> str:
-    """What a letter's file is called, in letters, digits and dashes."""
-    about = made.promise or made.document.dated.isoformat()
-    parts = about, made.profile.name, made.document.language.code
+def file_name(made: Letter, ending: str, who: str = "") -> str:
+    """What a letter's file is called, in letters, digits and dashes: by its promise, or person."""
+    about = (made.promise,) if made.promise else (made.document.dated.isoformat(), who)
+    parts = *about, made.profile.name, made.document.language.code
     safe = (re.sub(r"[^A-Za-z0-9]+", "-", part).strip("-") for part in parts)
     return f"{'-'.join(('letter', *filter(None, safe)))}.{ending}"
 

@@ -215,7 +215,7 @@ class Conditions:
 
 
 class Freed:
-    """A warning of what is freed that the rules lock."""
+    """A warning of what is freed that the schema locks."""
 
     def __init__(self, session: Session) -> None:
         self.session, self.said = session, ui.label().classes("warning")
@@ -228,7 +228,7 @@ class Freed:
         titles = " and ".join(feature.title for feature in schema if feature.name in freed)
         them = "them" if len(freed) > 1 else "it"
         self.said.text, self.said.visible = (
-            f"The rules lock {titles}; you freed {them} to see the price. No letter and no promise "
+            f"The schema locks {titles}; you freed {them} to see the price. No letter and no promise "
             "is made of such an answer.",
             bool(freed),
         )

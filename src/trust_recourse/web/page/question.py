@@ -26,7 +26,7 @@ EACH = 2.0  # seconds, at most, for each limit that is lifted to see what it hol
 
 @dataclass(frozen=True, eq=False)
 class PersonQuestion:
-    """One person, what is asked for them, and what is freed of what the rules lock."""
+    """One person, what is asked for them, and what is freed of what the schema locks."""
 
     person: pd.Series[Any]
     question: Question
