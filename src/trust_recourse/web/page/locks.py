@@ -228,8 +228,8 @@ class Freed:
         titles = " and ".join(feature.title for feature in schema if feature.name in freed)
         them = "them" if len(freed) > 1 else "it"
         self.said.text, self.said.visible = (
-            f"The schema locks {titles}; you freed {them} to see the price. No letter and no promise "
-            "is made of such an answer.",
+            f"The schema locks {titles}; you freed {them} to see the price. No letter and no "
+            "promise is made of such an answer.",
             bool(freed),
         )
 
