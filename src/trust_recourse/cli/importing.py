@@ -72,9 +72,10 @@ def import_(
 
     A pickle or a joblib file is never opened. With --data the library predicts those rows, and
     unless the model as read says the same of each, to the last bit (of a regression or an EBM but
-    for rounding), nothing is written. From then on the file that is written speaks for the model:
-    every command takes it, with none of the libraries installed. `trust-recourse schema` makes a
-    first schema from the rows.
+    for rounding), nothing is written. Numbers in those rows that may mean missing, such as 999, are
+    told where the schema does not call them missing: the model reads them as numbers. From then on
+    the file that is written speaks for the model: every command takes it, with none of the
+    libraries installed. `trust-recourse schema` makes a first schema from the rows.
 
     It ends with 0 when the model is written, and with 2 if something given is not right; then
     nothing is written.
@@ -89,6 +90,7 @@ def import_(
     import numpy as np
 
     from trust_recourse.question import Question
+    from trust_recourse.report.codes import codes_read
     from trust_recourse.report.protected import uses
     from trust_recourse.sums import imported, renamed
 
@@ -108,20 +110,27 @@ def import_(
     model.save(out)
     no = None if unnamed or rows is None else refused(model, rows, yes)
     used = np.flatnonzero(model.parts_of(1).uses.any(axis=0)).tolist()
+    known = None if rows is None else rules.encode(rows)
+    doubts = [] if known is None else [
+        each for each in codes_read(rules, known) if rules.position(each.column) in used
+    ]  # fmt: skip
     told = {
         "model": str(out), "fingerprint": model.fingerprint_, "format": given.format,
         **_sizes(model), "features": list(rules.names), "used": [rules.names[f] for f in used],
         "by_name": given.named, "classes": labels, "wanted": yes,
         "decision_threshold": threshold or 0.5, "compared": given.compared,
         "refused": None if no is None else len(no), "first_refused": no[0] if no else None,
-        "protected": [] if rows is None else [
-            use.to_dict() for use in uses(model, rules, rules.encode(rows), yes)
+        "protected": [] if known is None else [
+            use.to_dict() for use in uses(model, rules, known, yes)
         ],
+        "codes": [each.to_dict() for each in doubts],
     }  # fmt: skip
+    for each in doubts:
+        page.say(f"Suspicion: {each.sentence}", err=True)
     if json:
         page.say_json(told)
         return
-    _tell(told, data)
+    _tell(told, data, 0 if rows is None else len(rows))
 
 
 def _sizes(model: SumModel | Additive | ClassSums) -> dict[str, int]:
@@ -159,7 +168,7 @@ def _labels(text: str) -> list[Any]:
     return [int(word) for word in words] if whole else words
 
 
-def _tell(told: dict[str, Any], data: Path | None) -> None:
+def _tell(told: dict[str, Any], data: Path | None, many: int) -> None:
     console, out, labels = page.console(), told["model"], told["classes"]
     exactly = "to the last bit" if "trees" in told else "but for rounding"
     rows = f"{told['compared']:,} rows: the library says the same of each, {exactly}"
@@ -189,7 +198,10 @@ def _tell(told: dict[str, Any], data: Path | None) -> None:
     if label:
         console.print(f"LABEL is the class that is hoped for: {either(labels)}.")
     elif told["refused"] is not None:
-        console.print(f"It refuses {told['refused']} of the rows the class {told['wanted']}.")
+        console.print(
+            f"Of these {many:,} rows it refuses the {told['refused']:,} whose confidence in the "
+            f"class {told['wanted']} is below {told['decision_threshold']:g}."
+        )
     row = ["--data", "ROWS.csv" if data is None else str(data)]
     row += ["--row", str(told["first_refused"] or 0)]
     console.print(f"What {'the first of them' if told['refused'] else 'a person'} may do:")
