@@ -835,6 +835,16 @@ class Recourse:
                 f"engine 'auto' or one of {', '.join(asking(self.model))}"
             )
 
+    @property
+    def _anew_by_files(self) -> str:
+        """How a model of this family gets others learnt anew beside its file."""
+        if hasattr(self.model, "bootstraps"):
+            return "`trust-recourse fit --bootstraps 60`"
+        return (
+            "put the files of some 60 that its library learnt anew into a folder, and import it "
+            "again with `trust-recourse import FILE --again FOLDER`"
+        )
+
     def proves(self, engine: str) -> bool:
         """Whether an engine, by its name or "auto", gives proofs of this model."""
         return engine == "exact" or (engine == "auto" and self.exact)
@@ -852,7 +862,7 @@ class Recourse:
                 raise ValueError(
                     f"survives={question.survives:g}: there are no models learnt anew to ask; "
                     "learn some: Recourse(..., also=bootstraps(model, X, y)) in Python, or "
-                    "`trust-recourse fit --bootstraps 60`"
+                    f"{self._anew_by_files}"
                 )
             if engine in BY_TRIAL:
                 raise ValueError(f"survives needs engine='exact'; given engine={engine!r}")

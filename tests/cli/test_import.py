@@ -184,6 +184,32 @@ def test_a_file_is_not_overwritten_unless_that_is_asked_for(home):
     assert "--force" in done.stderr
 
 
+@pytest.mark.usefixtures("in_this_process")
+def test_files_of_models_learnt_anew_are_written_beside_the_model(home):
+    given = "import {}/lightgbm.txt --schema {}/schema.yaml --out {}/lasting.safetensors --force"
+    asked = "find {}/lasting.safetensors --data {}/rows.csv --row 4 --survives 0.6"
+    (home / "retrained").mkdir()
+    for at in range(14):
+        shutil.copy(home / "lightgbm.txt", home / "retrained" / f"{at}.txt")
+    done = ask(f"{given} --again {{}}/retrained", home)
+    assert done.exit_code == 2
+    assert "14 files; expected a folder with those of at least 15 models" in flat(done.stderr)
+    assert ask(given, home).exit_code == 0
+    done = ask(asked, home)
+    assert done.exit_code == 2
+    assert "no models learnt anew" in flat(done.stderr)
+    assert "`trust-recourse import FILE --again FOLDER`" in flat(done.stderr)
+    shutil.copy(home / "lightgbm.txt", home / "retrained" / "14.txt")
+    done = ask(f"{given} --again {{}}/retrained --json", home)
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["again"] == len([*(home / "lasting.bootstraps").iterdir()]) == 15
+    done = ask(asked, home)
+    assert done.exit_code in (0, 1), done.output
+    assert "models learnt anew accept it" in flat(done.stdout)
+    assert ask(given, home).exit_code == 0  # and those of the model before are gone
+    assert not (home / "lasting.bootstraps").exists()
+
+
 # ---------------------------------------------------------------- with the libraries gone
 
 EVERY = """
