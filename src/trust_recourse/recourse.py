@@ -92,7 +92,8 @@ class Recourse:
         in the model's own stays so.
     cost : "l0", "l1", "l2", a mixture such as {"l0": 0.1, "l1": 1}, or a `Cost`; in units scaled by
         the schema.
-    wanted : the class to reach; the model's own `wanted_` if None, or else `classes_[1]`.
+    wanted : the class to reach; the model's own `wanted_` if None, or else `classes_[1]`: the
+        greater label, or after `adopt(classes=...)` the second as given.
     decision_threshold : a person is refused whose confidence lies below it; the model's own
         `decision_threshold_` if None, or else one half.
     also : the same model learnt anew, for `find(..., survives=0.9)`: `bootstraps(model, X, y)`, or
@@ -524,7 +525,8 @@ class Recourse:
     ) -> pd.DataFrame:
         """The staircase of cost against confidence: each row the cheapest way to its confidence.
 
-        Of rows that cost as much the most confident is given, so none is dominated.
+        Of rows that cost as much the most confident is given, so none is dominated. It is a table
+        of pandas, whatever the person was given as.
 
         Parameters
         ----------
