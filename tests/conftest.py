@@ -68,6 +68,9 @@ def model(patients) -> PTMClassifier:
 def in_this_process(monkeypatch):
     """Libraries' files are read here; a process of their own, if a test is not of that, is slow."""
     monkeypatch.setattr(sums, "imported", lambda path, *more: sums.read_file(Path(path), *more))
+    monkeypatch.setattr(
+        sums, "several", lambda paths, *more: (sums.read_file(Path(p), *more) for p in paths)
+    )
 
 
 @pytest.fixture(scope="session")

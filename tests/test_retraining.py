@@ -246,8 +246,14 @@ def test_what_has_no_mean_is_refused():
     ):
         with pytest.raises(ValueError, match=words):
             mean_of(models)
-    with pytest.raises(ValueError, match="given 1 models learnt anew, expected at least 5"):
-        Recourse(regression, SCHEMA, also=[regression] * 3)
+    with pytest.raises(TypeError, match=r"given a SumModel, which cannot learn.*LGBMClassifier"):
+        bootstraps(adopt(trees, SCHEMA), X, Y, 15)
+    with pytest.raises(
+        ValueError, match="also: given 9 models learnt anew, expected at least 15, 5"
+    ):
+        Recourse(regression, SCHEMA, also=[regression] * 9)
+    with pytest.raises(ValueError, match="search: given 4 models learnt anew, expected at least 5"):
+        Retrained([regression] * 4, [regression] * 5, [regression] * 5)
     with pytest.raises(ValueError, match="there are no models learnt anew"):
         Recourse(regression, SCHEMA).find(X.iloc[0], survives=0.9)
 

@@ -10,6 +10,8 @@ from sklearn.base import clone
 
 from trust_recourse.progress import Progress
 
+LEAST = 15  # models learnt anew, for an answer that lasts: three sets of five
+
 
 def bootstraps(
     model: Any,
@@ -22,9 +24,10 @@ def bootstraps(
 ) -> list[Any]:
     """The same model learnt anew, each time from as many rows drawn with replacement.
 
-    `model` is any classifier of scikit-learn's conventions, with the settings to learn by; one that
-    has a seed gets another each time. A draw without one of the classes is drawn again. Machines
-    are given without their states, which take much memory, so they cannot learn on.
+    `model` is any classifier of scikit-learn's conventions, with the settings to learn by, fitted
+    or not; a model out of a file cannot learn. One that has a seed gets another each time. A draw
+    without one of the classes is drawn again. Machines are given without their states, which take
+    much memory, so they cannot learn on.
 
     >>> import numpy as np
     >>> from sklearn.linear_model import LogisticRegression
@@ -35,6 +38,13 @@ def bootstraps(
     """
     if not isinstance(n, int) or n < 1:
         raise ValueError(f"n={n!r}; expected a whole number of at least 1, such as 60")
+    if not all(hasattr(model, each) for each in ("fit", "get_params", "set_params")):
+        raise TypeError(
+            f"given a {type(model).__name__}, which cannot learn again; expected the estimator "
+            "with its settings, fitted or not, such as LGBMClassifier(...). Or give "
+            f"Recourse(..., also=) a list of at least {LEAST} models learnt anew, each as "
+            "adopt(path, schema) reads it"
+        )
     labels, rng = np.asarray(y), np.random.default_rng(random_state)
     if len(X) != len(labels):
         raise ValueError(f"X has {len(X)} rows, y has {len(labels)}; give them equal")

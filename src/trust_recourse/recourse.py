@@ -92,7 +92,8 @@ class Recourse:
         in the model's own stays so.
     cost : "l0", "l1", "l2", a mixture such as {"l0": 0.1, "l1": 1}, or a `Cost`; in units scaled by
         the schema.
-    wanted : the class to reach; the model's own `wanted_` if None, or else `classes_[1]`.
+    wanted : the class to reach; the model's own `wanted_` if None, or else `classes_[1]`: the
+        greater label, or after `adopt(classes=...)` the second as given.
     decision_threshold : a person is refused whose confidence lies below it; the model's own
         `decision_threshold_` if None, or else one half.
     also : the same model learnt anew, for `find(..., survives=0.9)`: `bootstraps(model, X, y)`, or
@@ -524,7 +525,8 @@ class Recourse:
     ) -> pd.DataFrame:
         """The staircase of cost against confidence: each row the cheapest way to its confidence.
 
-        Of rows that cost as much the most confident is given, so none is dominated.
+        Of rows that cost as much the most confident is given, so none is dominated. It is a table
+        of pandas, whatever the person was given as.
 
         Parameters
         ----------
@@ -835,6 +837,16 @@ class Recourse:
                 f"engine 'auto' or one of {', '.join(asking(self.model))}"
             )
 
+    @property
+    def _anew_by_files(self) -> str:
+        """How a model of this family gets others learnt anew beside its file."""
+        if hasattr(self.model, "bootstraps"):
+            return "`trust-recourse fit --bootstraps 60`"
+        return (
+            "put the files of some 60 that its library learnt anew into a folder, and import it "
+            "again with `trust-recourse import FILE --again FOLDER`"
+        )
+
     def proves(self, engine: str) -> bool:
         """Whether an engine, by its name or "auto", gives proofs of this model."""
         return engine == "exact" or (engine == "auto" and self.exact)
@@ -852,7 +864,7 @@ class Recourse:
                 raise ValueError(
                     f"survives={question.survives:g}: there are no models learnt anew to ask; "
                     "learn some: Recourse(..., also=bootstraps(model, X, y)) in Python, or "
-                    "`trust-recourse fit --bootstraps 60`"
+                    f"{self._anew_by_files}"
                 )
             if engine in BY_TRIAL:
                 raise ValueError(f"survives needs engine='exact'; given engine={engine!r}")

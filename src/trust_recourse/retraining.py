@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from trust_recourse.bootstrap import LEAST
 from trust_recourse.cells import Floats, Score
 from trust_recourse.loading import load
 from trust_recourse.question import Survival
@@ -29,8 +30,8 @@ from trust_recourse.sums.mean import mean_of_points, mean_of_trees
 from trust_recourse.tsetlin.machines import PTMClassifier, TMClassifier
 from trust_recourse.tsetlin.mean import MeanMachine
 
-FEWEST = 5  # models of a set
 SETS = ("search", "validation", "fresh")
+FEWEST = LEAST // len(SETS)  # models of a set
 FILES = "*.safetensors"
 SURELY = 1e-12  # a probability nearer to 0 or 1 is told as this: its log-odds are finite
 
@@ -64,9 +65,15 @@ class Retrained:
             if not files:
                 raise FileNotFoundError(
                     f"{models}: expected a folder of models learnt anew, {FILES}, as "
-                    "`trust-recourse fit --bootstraps 60` writes it"
+                    "`trust-recourse fit --bootstraps 60` or `import --again` writes it"
                 )
             models = [load(path) for path in files]
+        if len(models) < LEAST:
+            raise ValueError(
+                f"also: given {len(models)} {'model' if len(models) == 1 else 'models'} learnt "
+                f"anew, expected at least {LEAST}, {FEWEST} for each of {', '.join(SETS)}; "
+                "60 are better: bootstraps(model, X, y, n=60) makes them"
+            )
         return cls(*(tuple(models[k::3]) for k in range(3)))
 
     def read(self, adopted: Callable[[Any], Any]) -> Retrained:

@@ -49,14 +49,14 @@ class Table:
     def __len__(self) -> int:
         return len(self.cells)
 
-    def column(self, name: str) -> pd.Series[Any]:
-        """One column; a name that is not there gets the one that was meant."""
+    def column(self, name: str, way: str = "") -> pd.Series[Any]:
+        """One column; a name that is not there gets the one that was meant, and a way to it."""
         from trust_recourse.wording import near, some
 
         if name not in self.cells.columns:
             known = list(self.cells.columns)
             hint = near(name, known) or f"; the columns are {some(known)}"
-            raise TableError(f"{self.path}: no column {name!r}{hint}")
+            raise TableError(f"{self.path}: no column {name!r}{hint}{way}")
         return self.cells[name]
 
     def labels(self, target: str) -> NDArray[Any]:
@@ -96,13 +96,21 @@ class Table:
         return pd.DataFrame({name: self._guessed(self.cells[name]) for name in kept})
 
     def read_by(self, schema: Schema, rows: slice = slice(None)) -> pd.DataFrame:
-        """The schema's columns, each cell read as its feature says; other columns stay away."""
+        """The schema's columns, each cell read as its feature says; other columns stay away.
+
+        Derived columns that the file lacks are computed.
+        """
         import pandas as pd
 
-        columns = {feature.name: self.column(feature.name)[rows] for feature in schema}
+        computed = {f.name for f in schema.computable if f.name not in self.cells.columns}
+        named = [name for name in schema.names if name not in computed]
+        columns = {name: self.column(name, schema.way_to_derive(name))[rows] for name in named}
         if self.separator:
-            columns = {f.name: self._read(f, columns[f.name]) for f in schema}
-        return pd.DataFrame(columns)
+            columns = {name: self._read(schema[name], each) for name, each in columns.items()}
+        try:
+            return schema.with_derived(pd.DataFrame(columns))[list(schema.names)]
+        except ValueError as error:
+            raise TableError(f"{self.path}: {error}") from None
 
     def _read(self, feature: Feature, column: pd.Series[Any]) -> pd.Series[Any]:
         words = column.unique()

@@ -25,6 +25,7 @@ from trust_recourse.audit.groups import MOST_CROSSED, Column, Grouping, _band_na
 from trust_recourse.audit.permutation_test import dealt_out
 from trust_recourse.audit.sampled_search import Sampled, Some, Step, _people
 from trust_recourse.cli import app
+from trust_recourse.cli.audit import _show
 from trust_recourse.cost import Cost
 from trust_recourse.plot import (
     asked_info,
@@ -38,7 +39,7 @@ from trust_recourse.plot import (
 )
 from trust_recourse.progress import Progress
 from trust_recourse.question import Question
-from trust_recourse.report.audit import points
+from trust_recourse.report.audit import levels, points
 from trust_recourse.report.content import TableBlock
 from trust_recourse.tables import FORMULA, as_csv
 from worlds import paper_machine
@@ -602,6 +603,16 @@ def test_the_reference_is_the_largest_or_the_one_named(folder):
 
 
 # ---------------------------------------------------------------- the model asked
+
+
+def test_the_terminal_shows_what_the_model_was_asked(deep, capsys):
+    _show(deep)
+    told = " ".join(capsys.readouterr().out.split())
+    assert told.count("Who reaches each confidence, and at what mean cost") == len(deep.parts)
+    for part in deep.parts:
+        (_, *asked), rows = levels(part)
+        for name, *said in rows:
+            assert f"{name} {asked[0]}: {said[0]}; {asked[1]}: {said[1]}" in told
 
 
 def test_the_model_says_again_what_the_batch_said(deep, loans):

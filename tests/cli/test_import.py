@@ -56,7 +56,8 @@ def test_it_says_what_was_read_and_what_to_do_next(home):
         "read LightGBM text", "trees 5, with 20 leaves", "features 3 of 5 are used",
         "columns by name", "classes refused, then granted",
         "compared 60 rows: the library says the same of each, to the last bit",
-        "It refuses 24 of the rows the class granted. What the first of them may do:",
+        "Of these 60 rows it refuses the 24 whose confidence in the class granted is below 0.6. "
+        "What the first of them may do:",
     ):  # fmt: skip
         assert told in flat(said), told
     assert model.classes_.tolist() == ["refused", "granted"]
@@ -116,6 +117,28 @@ def test_in_json_it_says_the_same(home):
     assert ask(f"import {{}}/lightgbm.txt {GIVEN} {NAMED} --force", home).exit_code == 0
 
 
+@pytest.mark.usefixtures("in_this_process")
+def test_numbers_that_may_mean_missing_are_told_as_the_model_reads_them(home):
+    rows = pd.read_csv(home / "rows.csv")
+    odd = rows.assign(income=rows["income"].where(rows.index % 20 > 0, 999.0))
+    odd.to_csv(home / "odd.csv", index=False)
+    given = "--schema {}/schema.yaml --data {}/odd.csv --out {}/odd.safetensors --force"
+    done = ask(f"import {{}}/lightgbm.txt {given} --json", home)
+    assert done.exit_code == 0
+    (told,) = json.loads(done.stdout)["codes"]
+    assert (told["column"], told["codes"], told["rows"], told["of"]) == ("income", [999.0], 3, 60)
+    assert told["sentence"] in flat(done.stderr)
+    assert told["sentence"].startswith("income: 999 in 3 of 60 rows, where all others are from")
+    assert "reads it as a number. If it means missing, put blanks there" in told["sentence"]
+    asked = "find {}/odd.safetensors --data {}/odd.csv --row"
+    assert "income: 999, far beyond the bounds" in flat(ask(f"{asked} 0", home).stderr)
+    assert not ask(f"{asked} 1", home).stderr
+    rows.assign(income=odd["income"].replace(999.0, np.nan)).to_csv(home / "odd.csv", index=False)
+    done = ask(f"import {{}}/lightgbm.txt {given} --json", home)
+    assert json.loads(done.stdout)["codes"] == []
+    assert not done.stderr
+
+
 @pytest.mark.parametrize(
     ("line", "told"),
     [
@@ -138,7 +161,10 @@ def test_in_json_it_says_the_same(home):
         ("lightgbm.txt --schema {}/schema.yaml --threshold 1", "--threshold 1.0; expected"),
         ("lightgbm.txt --schema {}/schema.yaml --wanted 7", "--wanted 7: the classes are 0 and 1"),
         ("lightgbm.txt --schema {}/schema.yaml --data {}/told.json", "told.json"),
-        ("lightgbm.txt --schema {}/other.yaml", "the model alone has the columns 'income'"),
+        (
+            "lightgbm.txt --schema {}/other.yaml",
+            "the model alone has the columns 'income' .* one that is computed .* derived:",
+        ),
     ],
 )
 @pytest.mark.usefixtures("in_this_process")
@@ -156,6 +182,32 @@ def test_a_file_is_not_overwritten_unless_that_is_asked_for(home):
     done = ask(f"import {{}}/lightgbm.txt {GIVEN}", home)
     assert done.exit_code == 2
     assert "--force" in done.stderr
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_files_of_models_learnt_anew_are_written_beside_the_model(home):
+    given = "import {}/lightgbm.txt --schema {}/schema.yaml --out {}/lasting.safetensors --force"
+    asked = "find {}/lasting.safetensors --data {}/rows.csv --row 4 --survives 0.6"
+    (home / "retrained").mkdir()
+    for at in range(14):
+        shutil.copy(home / "lightgbm.txt", home / "retrained" / f"{at}.txt")
+    done = ask(f"{given} --again {{}}/retrained", home)
+    assert done.exit_code == 2
+    assert "14 files; expected a folder with those of at least 15 models" in flat(done.stderr)
+    assert ask(given, home).exit_code == 0
+    done = ask(asked, home)
+    assert done.exit_code == 2
+    assert "no models learnt anew" in flat(done.stderr)
+    assert "`trust-recourse import FILE --again FOLDER`" in flat(done.stderr)
+    shutil.copy(home / "lightgbm.txt", home / "retrained" / "14.txt")
+    done = ask(f"{given} --again {{}}/retrained --json", home)
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["again"] == len([*(home / "lasting.bootstraps").iterdir()]) == 15
+    done = ask(asked, home)
+    assert done.exit_code in (0, 1), done.output
+    assert "models learnt anew accept it" in flat(done.stdout)
+    assert ask(given, home).exit_code == 0  # and those of the model before are gone
+    assert not (home / "lasting.bootstraps").exists()
 
 
 # ---------------------------------------------------------------- with the libraries gone

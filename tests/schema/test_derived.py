@@ -15,11 +15,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 from typer.testing import CliRunner
 
-from trust_recourse import CertificateError, PTMClassifier, Recourse, verify
+from trust_recourse import CertificateError, PTMClassifier, Recourse, batch, verify
 from trust_recourse.certificate import Certificate
 from trust_recourse.cli import app
 from trust_recourse.schema import Feature, FewChange, Schema, SchemaError
 from trust_recourse.schema.derived import Formula, before_rounding, rounded
+from trust_recourse.tables import read
 from trust_recourse.web.people import person_like
 
 law = settings(max_examples=200, deadline=None, database=None)
@@ -403,3 +404,54 @@ def test_room_around_what_follows_in_a_regression(differences):
     kept = recourse.find(x, 0.9, min_radius=0.001)
     assert kept.options[0].status == "optimal"
     assert kept.options[0].cost == pytest.approx(plain.options[0].cost)
+
+
+# ---------------------------------------------------------------- a table without it
+
+
+def test_a_table_gets_the_derived_columns_that_it_lacks(tmp_path):
+    given = pd.DataFrame({"the loan": [80.0, 91.0, None], "price": [100, 120, 100]})
+    loan = Feature("the loan", missing=(None,))
+    ratio = Feature("ratio", step=0.01, derived="`the loan` / price", missing=(None,))
+    schema = Schema((ratio, loan, Feature("price", "integer")))
+    whole = schema.with_derived(given)
+    assert whole["ratio"].tolist()[:2] == [0.8, 0.76]
+    assert math.isnan(whole["ratio"][2])
+    schema.check_rows(whole)
+    assert schema.with_derived(whole) is whole
+    polars = pytest.importorskip("polars")
+    theirs = schema.with_derived(polars.DataFrame(given.to_dict("list")))
+    assert isinstance(theirs, polars.DataFrame)
+    assert theirs["ratio"].to_list()[:2] == [0.8, 0.76]
+    given.to_csv(tmp_path / "a.csv", index=False)
+    read_again = read(tmp_path / "a.csv").read_by(schema)
+    assert list(read_again) == list(schema.names)
+    assert read_again["ratio"].tolist()[:2] == [0.8, 0.76]
+
+
+def test_an_error_about_an_absent_column_says_that_it_is_derived(tmp_path):
+    given = pd.DataFrame({"loan": [80.0], "price": [100.0]})
+    features = (Feature("loan"), Feature("price"))
+    ratio = Schema((*features, Feature("ratio", derived="loan / price")))
+    for ask in (ratio.encode, lambda rows: ratio.action_set(rows.iloc[0])):
+        with pytest.raises(SchemaError, match=r"'ratio' is derived, loan / price: compute it, in"):
+            ask(given)
+    moves = Schema((*features, Feature("rest", derived="moves by loan")))
+    given.to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(ValueError, match="'rest' is derived, moves by loan: it starts from a valu"):
+        read(tmp_path / "a.csv").read_by(moves)
+    blank = pd.DataFrame({"loan": [None, 1.0], "price": [1.0, 1.0]})
+    blank.to_csv(tmp_path / "a.csv", index=False)
+    schema = Schema((Feature("loan", missing=(None,)), Feature("price"), ratio["ratio"]))
+    with pytest.raises(ValueError, match=r"a\.csv: column 'ratio'"):
+        read(tmp_path / "a.csv").read_by(schema)
+
+
+def test_a_batch_says_that_an_absent_column_is_derived(homes, tmp_path):
+    pytest.importorskip("pyarrow")
+    X, recourse = homes
+    X.drop(columns="ratio").to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(ValueError, match="'ratio' is derived, loan / price: compute it"):
+        batch.run(recourse, tmp_path / "a.csv", tmp_path / "out")
+    with pytest.raises(ValueError, match="'ratio' is derived, loan / price: compute it"):
+        batch.answer(X.drop(columns="ratio"), batch.Job.of(recourse))

@@ -112,7 +112,7 @@ def answer(frame: pd.DataFrame, job: Job, keep: Sequence[str] = ()) -> pd.DataFr
         if name not in frame.columns:
             known = [str(column) for column in frame.columns]
             hint = near(name, known) or f"; the columns are {some(known)}"
-            raise SchemaError(f"no column {name!r}{hint}")
+            raise SchemaError(f"no column {name!r}{hint}{schema.way_to_derive(name)}")
     people = zip(*(_values(feature, frame[feature.name]) for feature in schema), strict=True)
     rows = _merged(people, job) if job.merge else [_told(x, job) for x in people]
     return pd.concat([frame[list(keep)], _frame(rows, job.columns, frame.index)], axis=1)

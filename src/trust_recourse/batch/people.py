@@ -98,18 +98,19 @@ class Population:
         """Its size in bytes."""
         return sum(stamp.size for stamp in self.stamps.values())
 
-    def _refuse_absent(self, columns: Sequence[str]) -> None:
-        """Refuse columns that the input has not."""
+    def refuse_absent(self, columns: Sequence[str], schema: Schema | None = None) -> None:
+        """Refuse columns that the input has not; of a schema's, with how one is derived."""
         for name in columns:
             if name not in self.names:
                 hint = near(name, self.names) or f"; the columns are {some(self.names)}"
-                raise TableError(f"{self.path}: no column {name!r}{hint}")
+                way = "" if schema is None else schema.way_to_derive(name)
+                raise TableError(f"{self.path}: no column {name!r}{hint}{way}")
 
     def types(self, columns: Sequence[str]) -> pa.Schema:
         """The types of these columns."""
         import pyarrow as pa
 
-        self._refuse_absent(columns)
+        self.refuse_absent(columns)
         return pa.schema([self.columns.field(name) for name in columns])
 
     def parts(self, numbers: Collection[int], columns: pa.Schema) -> Iterator[Part]:

@@ -89,6 +89,7 @@ def run(
     refuse_foreign(Path(out))
     found = people(source, rows_per_part)
     kept = _kept(found, job, id, keep)
+    found.refuse_absent(recourse.schema.names, recourse.schema)
     types = found.types(list(dict.fromkeys([*recourse.schema.names, *kept])))
     work = PartWork(job, found.types(kept))
     told = _manifest(job, found, id, kept, rows_per_part, model)

@@ -186,6 +186,9 @@ def _show(found: Audit) -> None:
         console.print(_shares(part, found.few))
         console.print()
         console.print(_costs(part))
+        if part.sampled:
+            console.print()
+            console.print(_levels(part))
         for each in (each for each in part.sampled if each.blocked):
             console.print(_in_the_way(each))
     console.print()
@@ -225,6 +228,18 @@ def _costs(part: GroupedPart) -> Table:
             _half(each), _number(told["changes"].value, 2),
         )  # fmt: skip
     return table
+
+
+def _levels(part: GroupedPart) -> str:
+    """What the model said at several confidences: who reaches each, and at what mean cost."""
+    from trust_recourse.report.audit import levels
+
+    (_, *asked), rows = levels(part)
+    lines = ["Who reaches each confidence, and at what mean cost (in brackets: people asked):"]
+    for name, *told in rows:
+        each = (f"{level}: {said}" for level, said in zip(asked, told, strict=True))
+        lines.append(f"{shown(name)} {'; '.join(each)}")
+    return "\n".join(lines)
 
 
 def _half(each: MeasuredGroup) -> str:

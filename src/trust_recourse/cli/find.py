@@ -80,6 +80,7 @@ def find(
             "ask for one of them"
         )
     recourse, x = person.asked()
+    _doubt(recourse, x)
     if certificate is not None:
         _must_be_certifiable(recourse, asked)
     with page.waiting("Searching"):
@@ -114,6 +115,14 @@ def find(
                 f"{save}: the answers, for letter, evidence and ledger promise.", soft_wrap=True
             )
     raise typer.Exit(0 if answered else 1)
+
+
+def _doubt(recourse: Recourse, x: dict[str, Any]) -> None:
+    """Say on the side which values of a person look like codes for missing."""
+    from trust_recourse.report.codes import codes_read
+
+    for each in codes_read(recourse.schema, recourse.schema.encode(x)):
+        page.say(f"Suspicion: {each.sentence}", err=True)
 
 
 def _must_be_certifiable(recourse: Recourse, asked: question.Asked) -> None:

@@ -134,15 +134,14 @@ def fit(
         trust-recourse fit patients.csv --target survived --bootstraps 60
     """
     from trust_recourse import PTMClassifier, Schema
+    from trust_recourse.bootstrap import LEAST
     from trust_recourse.question import Question
     from trust_recourse.report import check_table, holdout_report
     from trust_recourse.report.protected import uses
-    from trust_recourse.retraining import FEWEST, SETS, remove_all, save_all
+    from trust_recourse.retraining import remove_all, save_all
 
-    if bootstraps and bootstraps < FEWEST * len(SETS):
-        raise InputError(
-            f"--bootstraps {bootstraps}: expected at least {FEWEST * len(SETS)}, such as 60"
-        )
+    if bootstraps and bootstraps < LEAST:
+        raise InputError(f"--bootstraps {bootstraps}: expected at least {LEAST}, such as 60")
     can_be_written(out, data, schema, force=force)
     Question(decision_threshold=threshold)  # refused before anything is learnt
     given = None if schema is None else Schema.from_yaml(schema)

@@ -12,13 +12,22 @@ from rich.table import Table
 from trust_recourse.cli import page
 from trust_recourse.cli.errors import Force, InputError, can_be_written
 from trust_recourse.cli.fit import KeptThreshold, KeptWanted, Out, refused
-from trust_recourse.cli.question import Json, command, either, target_class, unordered
+from trust_recourse.cli.question import (
+    Json,
+    anew_beside,
+    command,
+    either,
+    target_class,
+    unordered,
+)
 from trust_recourse.cli.root import option
 from trust_recourse.tables import read
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from trust_recourse import Schema
-    from trust_recourse.sums import Additive, ClassSums, SumModel
+    from trust_recourse.sums import Imported, Read
 
 
 @command(name="import")
@@ -49,6 +58,14 @@ def import_(
     ] = None,
     wanted: KeptWanted = None,
     threshold: KeptThreshold = None,
+    again: Annotated[
+        Path | None,
+        option(
+            "Files of the same model learnt anew, some 60: they are written into a folder beside "
+            "the model, for `find --survives`.",
+            "FOLDER",
+        ),
+    ] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -72,9 +89,10 @@ def import_(
 
     A pickle or a joblib file is never opened. With --data the library predicts those rows, and
     unless the model as read says the same of each, to the last bit (of a regression or an EBM but
-    for rounding), nothing is written. From then on the file that is written speaks for the model:
-    every command takes it, with none of the libraries installed. `trust-recourse schema` makes a
-    first schema from the rows.
+    for rounding), nothing is written. Numbers in those rows that may mean missing, such as 999, are
+    told where the schema does not call them missing: the model reads them as numbers. From then on
+    the file that is written speaks for the model: every command takes it, with none of the
+    libraries installed. `trust-recourse schema` makes a first schema from the rows.
 
     It ends with 0 when the model is written, and with 2 if something given is not right; then
     nothing is written.
@@ -85,12 +103,18 @@ def import_(
 
         trust-recourse import loans.ubj --schema loans.yaml --data loans.csv \
             --classes refused,granted --wanted granted --threshold 0.6
+
+    With the files of 60 models learnt anew, so that answers can be asked to survive a retraining:
+
+        trust-recourse import loans.txt --schema loans.yaml --data loans.csv --again retrained
     """
     import numpy as np
 
+    from trust_recourse import sums
     from trust_recourse.question import Question
+    from trust_recourse.report.codes import codes_read
     from trust_recourse.report.protected import uses
-    from trust_recourse.sums import imported, renamed
+    from trust_recourse.retraining import remove_all, save_all
 
     can_be_written(out, file, schema, data, force=force)
     Question(decision_threshold=threshold)  # refused before anything is read
@@ -99,32 +123,74 @@ def import_(
     if rows is not None:
         rules.check_rows(rows, groups=True)
     with page.waiting("Reading the model"):
-        given = imported(file, rules, rows)
-    model = given.model if classes is None else renamed(given.model, _labels(classes))
+        given = _named(sums.imported(file, rules, rows), classes)
+    model = given.model
     labels = model.classes_.tolist()
     unnamed = wanted is None and unordered(labels)
     yes = None if unnamed else target_class(wanted, labels)
     model = model.decide(decision_threshold=threshold, wanted=yes if wanted else None)
+    others = [] if again is None else _anew(again, rules, rows, classes, model)
+    anew = anew_beside(out)
+    remove_all(anew)  # they are of the model that was here before
     model.save(out)
+    if others:
+        save_all(anew, others)
     no = None if unnamed or rows is None else refused(model, rows, yes)
     used = np.flatnonzero(model.parts_of(1).uses.any(axis=0)).tolist()
+    known = None if rows is None else rules.encode(rows)
+    doubts = [] if known is None else [
+        each for each in codes_read(rules, known) if rules.position(each.column) in used
+    ]  # fmt: skip
     told = {
         "model": str(out), "fingerprint": model.fingerprint_, "format": given.format,
         **_sizes(model), "features": list(rules.names), "used": [rules.names[f] for f in used],
         "by_name": given.named, "classes": labels, "wanted": yes,
         "decision_threshold": threshold or 0.5, "compared": given.compared,
         "refused": None if no is None else len(no), "first_refused": no[0] if no else None,
-        "protected": [] if rows is None else [
-            use.to_dict() for use in uses(model, rules, rules.encode(rows), yes)
+        "protected": [] if known is None else [
+            use.to_dict() for use in uses(model, rules, known, yes)
         ],
+        "codes": [each.to_dict() for each in doubts], "again": len(others),
     }  # fmt: skip
+    for each in doubts:
+        page.say(f"Suspicion: {each.sentence}", err=True)
     if json:
         page.say_json(told)
         return
-    _tell(told, data)
+    _tell(told, data, 0 if rows is None else len(rows))
 
 
-def _sizes(model: SumModel | Additive | ClassSums) -> dict[str, int]:
+def _named(given: Imported, classes: str | None) -> Imported:
+    """A model whose classes are called as they are on the line."""
+    from trust_recourse.sums import renamed
+
+    return (
+        given if classes is None else given._replace(model=renamed(given.model, _labels(classes)))
+    )
+
+
+def _anew(
+    folder: Path, rules: Schema, rows: pd.DataFrame | None, classes: str | None, model: Read
+) -> list[Read]:
+    """The models learnt anew whose files are in a folder, once they can be asked beside this."""
+    from trust_recourse import Recourse, sums
+    from trust_recourse.bootstrap import LEAST
+    from trust_recourse.progress import Progress
+
+    files = sorted(path for path in folder.glob("*") if path.is_file())
+    if len(files) < LEAST:
+        raise InputError(
+            f"--again {folder}: {len(files)} files; expected a folder with those of at least "
+            f"{LEAST} models learnt anew, such as 60, and nothing else"
+        )
+    bar = Progress(len(files), "models learnt anew")
+    read_so = bar.over(sums.several(files, rules, rows))
+    found = [_named(given, classes).model for given in read_so]
+    assert Recourse(model, also=found).jury is not None  # or it says why they do not go together
+    return found
+
+
+def _sizes(model: Read) -> dict[str, int]:
     """How much it is made of."""
     if hasattr(model, "models"):
         each = [_sizes(of) for of in model.models]
@@ -159,7 +225,7 @@ def _labels(text: str) -> list[Any]:
     return [int(word) for word in words] if whole else words
 
 
-def _tell(told: dict[str, Any], data: Path | None) -> None:
+def _tell(told: dict[str, Any], data: Path | None, many: int) -> None:
     console, out, labels = page.console(), told["model"], told["classes"]
     exactly = "to the last bit" if "trees" in told else "but for rounding"
     rows = f"{told['compared']:,} rows: the library says the same of each, {exactly}"
@@ -183,13 +249,18 @@ def _tell(told: dict[str, Any], data: Path | None) -> None:
     console.print(
         f"\n{out}: written. From here on it speaks for the model; the library is not needed."
     )
+    if told["again"]:
+        console.print(f"{anew_beside(Path(out))}: written, {told['again']} models learnt anew.")
     for use in told["protected"]:
         console.print(use["sentence"])
     label = [] if told["wanted"] is not None else ["--wanted", "LABEL"]
     if label:
         console.print(f"LABEL is the class that is hoped for: {either(labels)}.")
     elif told["refused"] is not None:
-        console.print(f"It refuses {told['refused']} of the rows the class {told['wanted']}.")
+        console.print(
+            f"Of these {many:,} rows it refuses the {told['refused']:,} whose confidence in the "
+            f"class {told['wanted']} is below {told['decision_threshold']:g}."
+        )
     row = ["--data", "ROWS.csv" if data is None else str(data)]
     row += ["--row", str(told["first_refused"] or 0)]
     console.print(f"What {'the first of them' if told['refused'] else 'a person'} may do:")

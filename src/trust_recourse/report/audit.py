@@ -62,7 +62,7 @@ def audit_page(
     said = blocks(
         "audit.jinja", audit=audit, found=found, plot=plot, drawn=drawn, many=_many,
         clean=clean, short=_short, share=_share, cost=_cost, half=_half, by_group=_by_group,
-        difference=_difference, ratio=_ratio, levels=_levels, in_the_way=_in_the_way,
+        difference=_difference, ratio=_ratio, levels=levels, in_the_way=_in_the_way,
         named=lambda each: _name(each, audit.few), asked_of=lambda able: _asked(audit, able),
     )  # fmt: skip
     document = Document(
@@ -145,15 +145,15 @@ def _asked(audit: Audit, able: Sequence[MeasuredGroup]) -> tuple[list[str], list
     return ["asked to change", *(_short(each.group.name) for each in able)], rows
 
 
-def _levels(part: GroupedPart) -> tuple[list[str], list[list[str]]]:
+def levels(part: GroupedPart) -> tuple[list[str], list[list[str]]]:
     """Who can reach each confidence, and the mean cost of those: the head of a table, its rows."""
-    levels = [f"{step.confidence:g}" for step in part.sampled[0].frontier]
+    asked = [f"{step.confidence:g}" for step in part.sampled[0].frontier]
     rows = [
         [f"{_short(each.group)} ({each.asked})",
          *(f"{points(s.reach.value)} %, {_number(s.mean_cost.value)}" for s in each.frontier)]
         for each in part.sampled
     ]  # fmt: skip
-    return ["group (asked)", *levels], rows
+    return ["group (asked)", *asked], rows
 
 
 def _in_the_way(groups: Sequence[Sampled]) -> tuple[list[str], list[list[str]]]:

@@ -49,6 +49,26 @@ def sentinels(column: Floats, *, positive: bool = False) -> list[float]:
     return sorted(found)
 
 
+def beyond(column: Floats, lower: float, upper: float) -> list[float]:
+    """The usual codes of a column that lie far above a schema's bounds, or below 0 and them.
+
+    >>> beyond(np.array([640.0, 999, 860, -9]), 300, 850), beyond(np.array([99.0]), 18, 98)
+    ([-9.0, 999.0], [])
+    """
+    values = np.unique(column[~np.isnan(column)])
+    usual = np.isin(values, CODES)
+    below = usual & (values < 0) & (lower >= 0)
+    found: list[float] = values[below | (usual & _far_above(values, lower, upper))].tolist()
+    return found
+
+
+def _far_above(values: Floats, lower: float, upper: float) -> NDArray[np.bool_]:
+    if not np.isfinite(upper):
+        return np.zeros(len(values), dtype=np.bool_)
+    room = upper - lower if np.isfinite(lower) else abs(upper)
+    return np.asarray(values - upper >= max(PART * room, 1.0))
+
+
 def _at_one_end(values: Floats, counts: Ints, positive: bool) -> list[float]:
     """What may be codes at one end of these values; [] if nothing is."""
     below = [-value for value in _apart(-values[::-1], counts[::-1])]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
 from trust_recourse.files import FileError, read_whole, write_whole
-from trust_recourse.frames import Table, as_pandas
+from trust_recourse.frames import Frame, Table, as_given, as_pandas
 from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.derived import Follows, before_rounding, completed, rounded
 from trust_recourse.schema.errors import SchemaError, refuse_repeated
@@ -235,6 +235,11 @@ class Schema:
         """The features that follow from others."""
         return tuple(feature for feature in self.features if feature.derived)
 
+    @property
+    def computable(self) -> tuple[Feature, ...]:
+        """Those of them that follow from others alone, and from no value of their own."""
+        return tuple(f for f in self.derived if f.formula and f.formula.shape != "moves")
+
     def follows(self, own: Floats) -> tuple[Follows, ...]:
         """How each derived column of a person with these codes follows from the others."""
         found = []
@@ -261,6 +266,39 @@ class Schema:
                 raw = formula.at(values, {}, 0.0).tolist()
                 rows[:, at] = [rounded(value, feature.step) for value in raw]
         return rows
+
+    def with_derived(self, X: Frame) -> Frame:
+        """The same table with the derived columns that it lacks, computed from the others.
+
+        One that moves from a person's own value cannot be computed, and is left away.
+
+        >>> loans = pd.DataFrame({"loan": [80, 91], "price": [100, 120]})
+        >>> ratio = Feature("ratio", step=0.01, derived="loan / price")
+        >>> schema = Schema((*Schema.infer(loans), ratio))
+        >>> schema.with_derived(loans)["ratio"].tolist()
+        [0.8, 0.76]
+        """
+        table = as_pandas(X)
+        lacking = [f for f in self.computable if f.name not in table]
+        for feature in lacking:
+            assert feature.formula is not None
+            names = feature.formula.names
+            if not {*names} <= {*table.columns}:
+                continue
+            values = {name: self[name].encode(_array(table[name]), table.index) for name in names}
+            raw = feature.formula.at(values, {}, 0.0).tolist()
+            codes = np.array([rounded(value, feature.step) for value in raw])
+            table = table.assign(**{feature.name: feature.decode(codes)})
+        return as_given(table, X) if lacking else X
+
+    def way_to_derive(self, name: str) -> str:
+        """How a column that is absent is computed, as the end of an error; "" if it is chosen."""
+        if name not in self or not self[name].derived:
+            return ""
+        told = f"; {name!r} is derived, {self[name].derived}: "
+        if self[name] not in self.computable:
+            return f"{told}it starts from a value of its own, which must be given"
+        return f"{told}compute it, in Python by schema.with_derived(table)"
 
     def disagreements(self, X: Rows) -> pd.DataFrame:
         """The rows in which a derived column is not what it follows from the others, if any.
@@ -679,7 +717,8 @@ class Schema:
         if absent or unknown:
             pairs = (("absent", absent), ("unknown", unknown))
             given = "; ".join(f"{word} {some(names)}" for word, names in pairs if names)
-            raise SchemaError(f"columns: {given}; expected just {some(self.names)}")
+            way = next(filter(None, map(self.way_to_derive, absent)), "")
+            raise SchemaError(f"columns: {given}; expected just {some(self.names)}{way}")
 
     def to_dict(self) -> dict[str, Any]:
         """Write the schema in lists, texts and numbers that JSON can hold, defaults left out."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
@@ -273,15 +273,24 @@ def imported(
 
     `X` are rows as any table has them.
     """
+    (found,) = several((path,), schema, X)
+    return found
+
+
+def several(
+    paths: Iterable[str | os.PathLike[str]], schema: Schema, X: pd.DataFrame | None = None
+) -> Iterator[Imported]:
+    """The same of several files, one after the other."""
     from joblib.externals.loky import ProcessPoolExecutor
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
     with ProcessPoolExecutor(1) as other:
-        try:
-            found: Imported = other.submit(read_file, Path(path), schema, X).result()
-        except BrokenProcessPool:
-            raise UnreadableError(f"{path}: damaged: its library crashes on it") from None
-    return found
+        for path in paths:
+            try:
+                found: Imported = other.submit(read_file, Path(path), schema, X).result()
+            except BrokenProcessPool:
+                raise UnreadableError(f"{path}: damaged: its library crashes on it") from None
+            yield found
 
 
 def read_file(source: Path, schema: Schema, X: pd.DataFrame | None = None) -> Imported:

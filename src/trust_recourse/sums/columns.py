@@ -186,7 +186,11 @@ def order_of(schema: Schema, names: Sequence[str] | None, n: int) -> tuple[int, 
                 for who, those in zip(("the model", "the schema"), apart, strict=True)
                 if those
             )
-        raise UnreadableError(f"{told}; expected the same ones: edit the schema")
+        follows = "" if names is None or not apart[0] else (
+            "; one that is computed from others is a feature with derived: in it, such as "
+            "derived: loan / price"
+        )  # fmt: skip
+        raise UnreadableError(f"{told}; expected the same ones: edit the schema{follows}")
     return tuple(range(n) if names is None else map(schema.position, names))
 
 
