@@ -30,6 +30,8 @@ from trust_recourse import (
 )
 from trust_recourse.cli import app
 from trust_recourse.ledger import LedgerError, PromiseClosedError
+from trust_recourse.question import Status
+from trust_recourse.report.content import TableBlock
 from trust_recourse.report.facts import LetterFacts
 from trust_recourse.report.institution import Institution
 from trust_recourse.report.language import ENGLISH
@@ -748,6 +750,29 @@ def test_a_letter_under_a_promise_offers_that_option_alone(tmp_path):
         other = result.recourse.find({**result.factual, "job": 2}, 0.5)
         with pytest.raises(LedgerError, match="the result has no such option"):
             letter(other, **how, promise=wide)
+
+
+def test_another_way_is_not_proved_the_smallest_and_keeps_its_number(tmp_path):
+    recourse, X, first = world()
+    result = recourse.find(dict(first.factual), [0.5, 0.6], n_options=3)
+    how, targets = {**GIVEN, **NOW, "reference": X}, [each.target for each in result.options]
+    others = [at for at, target in enumerate(targets) if target in targets[:at]]
+    assert others
+    assert all(result.options[at].status is Status.OPTIMAL for at in others)
+    with Ledger(tmp_path / "promises.db", key="a long secret for a test") as ledger:
+        for at in range(len(targets)):
+            text = letter(result, **how, promise=ledger.promise(result, at, subject="1")).text()
+            said = "It is proved that no smaller change" in " ".join(text.split())
+            assert said == (at not in others)
+    told = letter(result, **how)
+    table = next(each for each in told.document.blocks if isinstance(each, TableBlock))
+    for offer, name in zip(told.offers, table.head[2:], strict=True):
+        at = int(name.removeprefix("option ")) - 1
+        assert {*result.options[at].changes} == {*offer.changes}
+        assert int(100 * result.options[at].confidence) == offer.confidence
+    costs = [result.options[int(name[7:]) - 1].cost for name in table.head[2:]]
+    assert costs == sorted(costs)
+    assert [*range(1, len(costs) + 1)] != [int(name[7:]) for name in table.head[2:]]
 
 
 def test_a_letter_of_a_promise_is_by_its_decision(tmp_path):

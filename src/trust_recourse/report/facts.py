@@ -59,9 +59,10 @@ class LetterFacts:
         ranges: bool = True,
         guarded: Collection[str] = (),
         seek: bool = True,  # for a yes, where none of the options is one
+        every: Sequence[Option] | None = None,  # those that were found, if not all are told
     ) -> None:
         self.result, self.time_limit, self.language = result, time_limit, language
-        self.wide = ranges
+        self.wide, self.every = ranges, result.options if every is None else every
         self.recourse, self.schema = result.recourse, result.recourse.schema
         self.confidence, self.decision = result.confidence, result.decision
         self.wins = self.decision.mode == "wins"
@@ -268,8 +269,20 @@ class LetterFacts:
     def proved(self) -> bool:
         """Whether the first offer is proved to be the smallest change."""
         first = self.chosen[0]
+        cheapest = next((each for each in self.every if each.target == first.target), first)
+        if any(first is each for each in self.every) and first is not cheapest:
+            return False  # the cheapest of other ways
         smallest = first.status is Status.OPTIMAL and first.target.mode != "band"
         return smallest and first is not self.furthest and not self.extra
+
+    @property
+    def numbers(self) -> list[int]:
+        """How the offers are called: as whoever asked counts them, so that a promise is of that."""
+        places = {id(each): at for at, each in enumerate(self.every, 1)}
+        told = self.chosen[:MOST_OFFERS]
+        if not all(id(each) in places for each in told):
+            return [*range(1, len(told) + 1)]
+        return [places[id(each)] for each in told]
 
     @property
     def unmet(self) -> list[tuple[Target, bool]]:
@@ -345,8 +358,8 @@ class LetterFacts:
             for name, own in now.items()
         ]
         told = [self.confidence, *map(self._confidence, self.chosen[:MOST_OFFERS])]
-        numbers = range(1, len(offers) + 1)
-        names = [say("option %(n)d", n=n) for n in numbers] if len(offers) > 1 else [say("then")]
+        several = len(offers) > 1
+        names = [say("option %(n)d", n=n) for n in self.numbers] if several else [say("then")]
         sure = (say("the model’s confidence"), *map(self.written, told))
         return ("", say("now"), *names), (*rows, sure)
 
@@ -467,7 +480,10 @@ class LetterFacts:
         if len(found) == 1:
             return found
         option = self.language.gettext
-        return [f"{option('option %(n)d', n=at)}: {words}" for at, words in enumerate(found, 1)]
+        return [
+            f"{option('option %(n)d', n=at)}: {words}"
+            for at, words in zip(self.numbers, found, strict=True)
+        ]
 
     def _room(self, offer: Offer) -> str:
         """The values that an offer asks for; what follows from others is computed from these."""

@@ -244,7 +244,7 @@ def letter(
     """
     profile, spoken = profile or Profile(), language_of(language, catalogues)
     spoken = replace(spoken, month_first=profile.name == "us" and spoken.code == "en")
-    wide, kept = True, not isinstance(promise, str)
+    wide, kept, every = True, not isinstance(promise, str), result.options
     if not isinstance(promise, str):
         result, wide = promise.alone(result), promise.ranges is not None
         promise = promise.id
@@ -269,7 +269,7 @@ def letter(
     if reviewed and not words["reviewed_by"]:
         raise UnsignedReviewError([name for name in schema.names if name in reviewed])
     told = LetterFacts(
-        shown, spoken, time_limit, reference=reference, ranges=wide, guarded=guards,
+        shown, spoken, time_limit, reference=reference, ranges=wide, guarded=guards, every=every,
         method=method_of(reasons, reference, profile.name * (profile.compares and result.refused)),
         codes=None if reason_codes is None else ReasonCodes.read(reason_codes, schema),
     )  # fmt: skip
