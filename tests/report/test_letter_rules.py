@@ -594,25 +594,27 @@ def test_a_protected_reason_is_neither_dropped_nor_sent_but_decided_and_recorded
             assert ledger.read(promise.id).closed == ""
 
 
-def test_in_the_us_a_column_that_tells_what_the_law_protects_stops_the_letter():
+@pytest.mark.parametrize("profile", [USProfile(**US), EUProfile(**EU)], ids=["us", "eu"])
+def test_by_a_law_s_profile_what_tells_what_the_law_protects_stops_the_letter(profile):
     recourse, X, result = world()
     schema = recourse.schema.update("age", protected=False)
     young = Recourse(Additive(schema, [[50], [], [], [], [], []],
                               [[-2, 2], [0], [0], [0, 0], [0], [0]], base=0), schema)  # fmt: skip
     found = young.find(result.factual, 0.5)
     how = {**GIVEN, "reference": X.assign(age=60)}
-    assert letter(found, **how, profile=EUProfile(**EU)).reasons[0].feature.name == "age"
+    assert letter(found, **how).reasons[0].feature.name == "age"
+    how["profile"] = profile
     with pytest.raises(ProtectedReasonError) as stopped:
-        letter(found, **how, profile=USProfile(**US))
+        letter(found, **how)
     assert stopped.value.names == ["age"]
     assert "age is a person's age, by its name, which the law protects, and the schema does" in str(
         stopped.value
     )
-    made = letter(
-        found, **how, profile=USProfile(**US), protected_reviewed=["age"], reviewed_by="Jo Doe"
-    )
-    assert "A protected characteristic is among these: age." in flat(made)
-    assert made.record()["protected_reviewed"] == ["age"]
+    with pytest.raises(ValueError, match="by whom; give reviewed_by"):
+        letter(found, **how, protected_reviewed=["age"], reviewed_by="-")
+    made = letter(found, **how, protected_reviewed=["age"], reviewed_by="Jo Doe")
+    assert "age" in made.record()["protected_reviewed"]
+    assert "protected characteristic" in flat(made)
 
 
 def card(edges, points, *features):
@@ -668,9 +670,10 @@ def test_what_follows_from_the_protected_is_guarded_as_it_is(formula):
         return found.find(person, 0.5, time_limit=2)
 
     said = "years left follows from what is protected, age; review"
-    us = USProfile(**US)
+    us, eu = USProfile(**US), EUProfile(**EU)
     for held, profile, beside in (
         (features, None, {}), (features, None, {"reference": X}), (unmarked, us, {"reference": X}),
+        (unmarked, eu, {"reference": X}),
     ):  # fmt: skip
         how = {**GIVEN, **beside, "profile": profile}
         with pytest.raises(ProtectedReasonError, match=said) as stopped:
@@ -750,6 +753,28 @@ def test_a_letter_under_a_promise_offers_that_option_alone(tmp_path):
         other = result.recourse.find({**result.factual, "job": 2}, 0.5)
         with pytest.raises(LedgerError, match="the result has no such option"):
             letter(other, **how, promise=wide)
+
+
+def test_an_invented_record_of_a_notice_is_refused(tmp_path):
+    _, X, result = world()
+    with Ledger(tmp_path / "promises.db", key="a long secret for a test") as ledger:
+        promise = ledger.promise(result, 0, subject="1", days=60)
+        before = TODAY - datetime.timedelta(5)
+        made = letter(
+            result,
+            **{**GIVEN, **NOW},
+            reference=X,
+            promise=promise,
+            profile=USProfile(**{**ASKED, "received": before}),
+        ).record()
+        assert made["days"] > 0
+        earlier = datetime.date.fromisoformat(made["received"]) - datetime.timedelta(days=60)
+        for other in ({"days": 0}, {"received": earlier.isoformat()}, {"late": True}):
+            with pytest.raises(LedgerError, match="these cannot be; record what"):
+                ledger.record_letter(promise.id, made | other)
+        with pytest.raises(LedgerError, match="by the profile us without a reason"):
+            ledger.record_letter(promise.id, made | {"reasons": []})
+        ledger.record_letter(promise.id, made)
 
 
 def test_another_way_is_not_proved_the_smallest_and_keeps_its_number(tmp_path):

@@ -199,3 +199,20 @@ def test_notes_stand_above_their_feature_and_say_nothing_to_who_reads_the_file(t
     text = schema.to_yaml(tmp_path / "s.yaml", {"b": ["stays: \x1b[2J\n- name: c", "two"]})
     assert "# stays:  [2J - name: c\n# two\n- name: b\n  mutable: false\n" in text
     assert Schema.from_yaml(tmp_path / "s.yaml") == schema
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "title"),
+    [
+        ("who", ("men", "women"), "sex"),
+        ("stand", ("couple", "widow"), "marital status"),
+        ("income source", ("public assistance", "wage"), "public assistance"),
+        ("income source", ("wage", "welfare"), "public assistance"),
+        ("income source", ("assistance", "wage"), None),
+        ("years_old", ("1", "2"), "age"),
+        ("church", ("yes", "no"), "religion or belief"),
+    ],
+)
+def test_values_and_names_tell_who_somebody_is(name, values, title):
+    told = attribute(Feature(name, "category", values=values))
+    assert (told and told.partition(", by")[0]) == (title and f"a person's {title}")

@@ -150,6 +150,8 @@ class Promise:
                 f"{self.words or 'the values as they are'}; write the letter under it, "
                 "letter(..., promise=ledger.read(id)), from the question that was promised"
             )
+        if record["profile"] != "plain" and not (record["accepted"] or record["reasons"]):
+            raise LedgerError(f"a refusal by the profile {record['profile']} without a reason")
         if (named := record["protected_reviewed"]) and not record["reviewed_by"]:
             raise LedgerError(
                 f"{', '.join(named)} was reviewed, and the letter does not say by whom; give "
@@ -169,6 +171,8 @@ class Promise:
         if dated < (made := min(_days(self.issued_at))):
             raise LedgerError(f"dated={dated}: promise {self.id} was made on {made}, after that")
         last = record.get("in_time_until")
+        if last:
+            _check_clock(record, dated, today)
         if last and not record["late"] and min(_days(at)) > date.fromisoformat(str(last)):
             raise LedgerError(
                 f"the letter says that it is in time, which it was until {last}, and it is "
@@ -301,6 +305,19 @@ class Promise:
             "certificate": self.certificate,
             "ranges": _plain_ranges(self.ranges),
         }
+
+
+def _check_clock(record: Mapping[str, Any], dated: date, today: date) -> None:
+    """Refuse days of a notice that do not go together: it was sent from its own day until today."""
+    received, last = (
+        date.fromisoformat(str(record[name])) for name in ("received", "in_time_until")
+    )
+    sent = received + timedelta(days=record["days"])
+    if not dated <= sent <= today or record["late"] != (sent > last):
+        raise LedgerError(
+            f"received={received}, days={record['days']}, late={record['late']}: of a letter dated "
+            f"{dated}, recorded on {today}, these cannot be; record what Letter.record() gives"
+        )
 
 
 def _target(told: Any) -> Target | None:

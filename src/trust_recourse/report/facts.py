@@ -276,6 +276,11 @@ class LetterFacts:
         return smallest and first is not self.furthest and not self.extra
 
     @property
+    def firmer(self) -> bool:
+        """Whether the first offer is of a refused person, and more sure than a yes has to be."""
+        return not self.accepted and self.chosen[0].target.confidence > self.decision.confidence
+
+    @property
     def numbers(self) -> list[int]:
         """How the offers are called: as whoever asked counts them, so that a promise is of that."""
         places = {id(each): at for at, each in enumerate(self.every, 1)}
@@ -319,7 +324,7 @@ class LetterFacts:
         changes, each = self._offer(furthest).changes, furthest.worth
         return [
             self.language.gettext(
-                "%(title)s from %(before)s to %(after)s (worth %(points)s)",
+                "%(title)s from %(before)s to %(after)s (%(points)s less without it)",
                 title=self.schema[name].title,
                 before=a,
                 after=b,

@@ -211,7 +211,7 @@ def letter(
     protected_reviewed : protected features, by name or label, whose part in this decision somebody
         has reviewed. The letter says so of those among its reasons; where one is among them that
         is not named here, no letter is written: `ProtectedReasonError`. Without a reference that
-        holds of every protected feature that the model uses. In the profile us a column that tells
+        holds of every protected feature that the model uses. In the profiles us and eu what tells
         by its name, label or values what the law protects, such as age, counts as protected; in
         every profile so does a column that follows from a protected one.
     reviewed_by : who reviewed it, which every review needs. It is kept in the letter's record, not
@@ -266,7 +266,7 @@ def letter(
     schema, shown = result.recourse.schema, titled(result, lambda each: cut(spoken.label(each)))
     guards = guarded(schema, shown.recourse.schema, profile.guards)
     reviewed = _reviewed(protected_reviewed, schema, guards)
-    if reviewed and not words["reviewed_by"]:
+    if reviewed and not any(map(str.isalpha, words["reviewed_by"])):
         raise UnsignedReviewError([name for name in schema.names if name in reviewed])
     told = LetterFacts(
         shown, spoken, time_limit, reference=reference, ranges=wide, guarded=guards, every=every,

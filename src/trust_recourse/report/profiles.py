@@ -81,8 +81,11 @@ class Profile:
         """Refuse a letter that this profile is not for; `sent` is the first day it can go out."""
 
     def guards(self, feature: Feature) -> bool:
-        """Whether a feature is a reason only once somebody has reviewed its part."""
-        return feature.protected
+        """Whether a feature is a reason only once somebody has reviewed its part.
+
+        By a law's profile what the law protects is, by name, label or values, marked or not.
+        """
+        return feature.protected or (self.compares and attribute(feature) is not None)
 
     def doubts(self, reasons: Iterable[Feature]) -> tuple[str, ...]:  # noqa: ARG002
         """What speaks against what the institution filled in, by the features of the reasons."""
@@ -227,10 +230,6 @@ class USProfile(Profile):
             raise ValueError(f"decided={self.decided} is before received={received}")
         if (sent - received).days > DAYS and not self.late:
             raise LateLetterError(received, sent)
-
-    def guards(self, feature: Feature) -> bool:
-        """What the law protects, too, by a column's name, label or values, marked or not."""
-        return super().guards(feature) or attribute(feature) is not None
 
     def timing(self, sent: datetime.date) -> dict[str, Any]:
         """When the application was complete and decided, and the days from then to the notice."""

@@ -107,7 +107,7 @@ ATTRIBUTES = (
     Attribute(
         "religion or belief",
         _words("religious"),
-        _words("faith denomination"),
+        _words("faith denomination church"),
         stems=("religion", "konfession", "kirchensteuer", "glaubens"),
     ),
     Attribute(
@@ -161,11 +161,11 @@ ATTRIBUTES = (
         _words("dob yob birthday birthdate birthyear"),
         _words(
             "age aged agegrp agegroup ageband agecat agerange agebin ageyears drivage alter alters "
-            "edad idade leeftijd alder birth"
+            "born edad idade leeftijd alder birth"
         ),
         (
-            "senior citizen", "date of birth", "year of birth", "birth date", "birth year",
-            "card holder age", "policy holder age", "account holder age",
+            "senior citizen", "years old", "date of birth", "year of birth", "birth date",
+            "birth year", "card holder age", "policy holder age", "account holder age",
         ),
         {"agep": 120},
         ("geburtsdatum", "geburtsjahr", "geburtstag", "lebensalter", "altersgrupp", "altersklass"),
@@ -175,11 +175,13 @@ ATTRIBUTES = (
 AGE_AT = re.compile(rf"(({'|'.join(sorted(FILLER))}) )*(age|alter) (at|when|bei) .+")
 
 # values that tell by themselves: words of two sets together, or two words of one
-MEN = _words("male man mr herr husband mannlich maennlich homme hombre masculino masculin uomo")
-WOMEN = _words("female woman mrs ms miss frau wife weiblich femme mujer femenino feminin donna")
+MEN = _words("male man men mr herr husband mannlich maennlich homme hombre masculino masculin uomo")
+WOMEN = _words(
+    "female woman women mrs ms miss frau wife weiblich femme mujer femenino feminin donna"
+)
 MARITAL = _words(
-    "married unmarried divorced widowed widow widower verheiratet geschieden ledig verwitwet "
-    "divorcee celibataire casado soltero divorciado viudo sposato celibe"
+    "married unmarried divorced widowed widow widower couple cohabiting verheiratet geschieden "
+    "ledig verwitwet divorcee celibataire casado soltero divorciado viudo sposato celibe"
 )
 COLOURS = _words("white black caucasian")
 ORIGINS = _words("asian hispanic latino latina islander eskimo indian native african multiracial")
@@ -411,6 +413,9 @@ def _by_values(feature: Feature) -> Iterator[str]:
         yield "marital status"
     if words & COLOURS and words & ORIGINS:
         yield "race or ethnic origin"
+    told = [" ".join(each) for each in values]
+    if "welfare" in words or {"public assistance", "social assistance"} & {*told}:
+        yield "public assistance"
     if len(words & BELIEFS) > 1:
         yield "religion or belief"
 
