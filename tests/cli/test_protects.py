@@ -379,3 +379,36 @@ def test_every_command_that_writes_a_file_can_be_forced_to(command, writes):
 
     options = {each.name for each in get_command(app).commands[command].params}
     assert {*writes, "force"} <= options
+
+
+DATES = {
+    "month": [f"2023-{at:02}" for at in range(1, 13)],
+    "german month": [f"{at:02}.2023" for at in range(1, 13)],
+    "day": [f"2023-01-{at:02}" for at in range(1, 31)],
+    "german day": [f"{at}.01.2023" for at in range(1, 31)],
+    "said": ["Dec-2015", "Jan-2016", "unknown", ""],
+    "stamp": pd.date_range("2023-01-01", periods=5).tolist(),
+}
+NO_DATES = {
+    "school year": ["2022-23", "2023-24"], "version": ["1.2.3", "1.2.4"],
+    "rate": [1.2023, 2.2023, 10.2024], "span": ["1-2", "3-10"],
+}  # fmt: skip
+
+
+def _beside(columns, rows=120):
+    """A table of these values in turns, with an income and whether a loan was granted."""
+    rng = np.random.default_rng(0)
+    income = rng.integers(10, 60, rows) * 100
+    table = {name: [each[at % len(each)] for at in range(rows)] for name, each in columns.items()}
+    return pd.DataFrame({**table, "income": income, "granted": (income > 3000) * 1})
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_few_dates_are_left_out_as_dates(tmp_path, ending):
+    table, file = _beside(DATES | NO_DATES), tmp_path / f"t.{ending}"
+    table.to_csv(file, index=False) if ending == "csv" else table.to_parquet(file)
+    done = run("schema", file, "--target", "granted", "--out", tmp_path / "s.yaml")
+    assert done.exit_code == 0, done.output
+    assert {*Schema.from_yaml(tmp_path / "s.yaml").names} == {*NO_DATES, "income"}
+    assert "dates, which say when something was: nobody can change that" in done.flat
+    assert all(name in done.flat.partition("Left out ")[2] for name in DATES)

@@ -42,6 +42,10 @@ OWN_TEXTS = (
     "most rows hold a text of their own there, as names, dates and notes are. To use what it says, "
     "make a number or a few categories of it"
 )
+DATES = (
+    "dates, which say when something was: nobody can change that, and new rows bring dates that "
+    "nothing is known of. To use what they say, make a number of them, such as days since"
+)
 BLANK = "no row has a value there"
 TOO_LONG = "whole numbers from 2**53 on name something, such as an account, and count nothing"
 
@@ -175,7 +179,7 @@ def features(table: Table, target: str, ids: list[str]) -> tuple[pd.DataFrame, L
     if target in ids:
         raise InputError(f"--id {target}: that is the target; give a column that names the rows")
     rows = table.features(target, *ids)
-    told = ((str(name), _no_feature(rows[name])) for name in rows)
+    told = ((str(name), _no_feature(rows[name], table.cells[name])) for name in rows)
     unused = {name: why for name, why in told if why}
     if len(unused) == len(rows.columns):
         raise InputError(
@@ -184,13 +188,35 @@ def features(table: Table, target: str, ids: list[str]) -> tuple[pd.DataFrame, L
     return table.features(target, *ids, *unused), unused
 
 
-def _no_feature(column: pd.Series[Any]) -> str:
-    """Why no feature can be made of a column; "" if one can."""
+def _no_feature(column: pd.Series[Any], cells: pd.Series[Any]) -> str:
+    """Why no feature can be made of a column, as guessed from its cells; "" if one can."""
     if column.isna().all():
         return BLANK
+    if _dated(column, cells):
+        return DATES
     if _too_long(column):
         return TOO_LONG
     return OWN_TEXTS if column.dtype == object and _no_category(column) else ""
+
+
+def _dated(column: pd.Series[Any], cells: pd.Series[Any]) -> bool:
+    """Whether a column holds dates; 01.2023 looks like a number, which no zero begins."""
+    from trust_recourse.schema.forms import dates
+
+    if column.dtype.kind not in "OMf":
+        return False
+    words = _words(cells)
+    led = any(word.startswith("0") for word in words)
+    return dates(words) and (led or column.dtype.kind != "f")
+
+
+def _words(cells: pd.Series[Any]) -> set[str]:
+    """The texts in cells, but for what says that nothing is known."""
+    from trust_recourse.schema.levels import only_untold
+    from trust_recourse.schema.scalars import BLANKS
+
+    words = map(str, cells.dropna().unique())
+    return {word for word in words if word.lower() not in BLANKS and not only_untold(word)}
 
 
 def _too_long(column: pd.Series[Any]) -> bool:
