@@ -412,3 +412,14 @@ def test_a_few_dates_are_left_out_as_dates(tmp_path, ending):
     assert {*Schema.from_yaml(tmp_path / "s.yaml").names} == {*NO_DATES, "income"}
     assert "dates, which say when something was: nobody can change that" in done.flat
     assert all(name in done.flat.partition("Left out ")[2] for name in DATES)
+
+
+@pytest.mark.parametrize("form", ["{:,} €", "${:,}", "{:,}", "{:,}.50 EUR", "{:_} €", "{:_},50 €"])
+def test_of_sums_that_no_number_is_read_from_it_says_how_to_write_them(tmp_path, form):
+    sums = [form.format(at * 1100 + 1111).replace("_", ".") for at in range(120)]
+    rows = _beside({"sum": [*sums[1:], "unknown"], "name": [f"BW-{at}" for at in range(120)]})
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    line = ("schema", tmp_path / "t.csv", "--target", "granted", "--out", tmp_path / "s.yaml")
+    done = run(*line)
+    assert "Left out 'sum': amounts with a currency or with marks of thousands" in done.flat
+    assert "write them as numbers, such as 41100. Left out 'name': most rows hold" in done.flat

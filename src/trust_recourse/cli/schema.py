@@ -46,6 +46,10 @@ DATES = (
     "dates, which say when something was: nobody can change that, and new rows bring dates that "
     "nothing is known of. To use what they say, make a number of them, such as days since"
 )
+AMOUNTS = (
+    "amounts with a currency or with marks of thousands, which are read as texts. To use them, "
+    "write them as numbers, such as 41100"
+)
 BLANK = "no row has a value there"
 TOO_LONG = "whole numbers from 2**53 on name something, such as an account, and count nothing"
 
@@ -190,13 +194,17 @@ def features(table: Table, target: str, ids: list[str]) -> tuple[pd.DataFrame, L
 
 def _no_feature(column: pd.Series[Any], cells: pd.Series[Any]) -> str:
     """Why no feature can be made of a column, as guessed from its cells; "" if one can."""
+    from trust_recourse.schema.forms import amounts
+
     if column.isna().all():
         return BLANK
     if _dated(column, cells):
         return DATES
     if _too_long(column):
         return TOO_LONG
-    return OWN_TEXTS if column.dtype == object and _no_category(column) else ""
+    if column.dtype != object or not _no_category(column):
+        return ""
+    return AMOUNTS if amounts(_words(cells)) else OWN_TEXTS
 
 
 def _dated(column: pd.Series[Any], cells: pd.Series[Any]) -> bool:

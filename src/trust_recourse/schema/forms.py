@@ -1,4 +1,4 @@
-"""The forms in which tables write dates as text: no feature reads them as such."""
+"""The forms in which tables write dates and amounts as text: no feature reads them as such."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ DATE = re.compile(
     f"|({_DAY}[.]?[- ])?{_NAMED}( {_DAY},)?[- ]{_YEAR}){_CLOCK}",
     re.IGNORECASE,
 )
+_CURRENCY = "([€$£¥]|(eur|usd|gbp|chf|dm|euros?|dollars?)[.]?)"
+_DIGITS = r"[0-9]+([.,' \u00a0\u202f’][0-9]+)*([.,](-|–|—)+)?"
+AMOUNT = re.compile(rf"[-+−]?({_CURRENCY} *)?[-+−]?{_DIGITS}( *{_CURRENCY})?", re.IGNORECASE)
 
 
 def dates(words: Collection[str]) -> bool:
@@ -25,3 +28,14 @@ def dates(words: Collection[str]) -> bool:
     (False, False, False, False)
     """
     return bool(words) and all(map(DATE.fullmatch, words))
+
+
+def amounts(words: Collection[str]) -> bool:
+    """Whether all words are numbers, with a currency or marks of thousands.
+
+    >>> amounts(["41.100 €", "900 €"]), amounts(["$41,100"]), amounts(["1.234,50 EUR"])
+    (True, True, True)
+    >>> amounts(["BW-41100"]), amounts(["41,100 m"]), amounts([])
+    (False, False, False)
+    """
+    return bool(words) and all(map(AMOUNT.fullmatch, words))
