@@ -249,6 +249,23 @@ def test_in_a_terminal_schema_asks_and_does_what_is_said(folder, monkeypatch):
     assert "sex protected: not learnt from, never moved" in done.flat
 
 
+def test_what_was_answered_is_not_asked_again(folder, monkeypatch):
+    monkeypatch.setattr(page, "at_terminal", lambda: True)
+    out = folder / "answered.yaml"
+    line = ("schema", folder / "t.csv", "--target", "granted", "--out", out)
+    for answers in ("n\nn\n", "y\nn\n", "perhaps\nNo\nYES\n"):
+        done = run(*line, "--force", answers=f"{answers}n\nn\n")
+        assert done.exit_code == 0, done.output
+        assert "Does a law protect" not in done.flat
+        assert "If a law protects it" not in out.read_text()
+        assert ("Given 'perhaps', expected y (yes) or n (no)" in done.stderr) == (answers[0] == "p")
+    assert [f.name for f in Schema.from_yaml(out) if f.protected] == ["age"]
+    assert "# stays: a person's sex, by its name and values. No law protects it here," in (
+        out.read_text()
+    )
+    assert not Schema.from_yaml(out)["sex"].mutable
+
+
 def test_what_programs_need_is_in_json(folder):
     line = ("schema", folder / "t.csv", "--target", "granted", "--out", folder / "j.yaml")
     told = json.loads(run(*line, "--json").stdout)

@@ -6,6 +6,7 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -110,8 +111,10 @@ def schema(
     codes, protected = _codes_given(table, rows, missing or []), _known(table, rows, protect or [])
     found, doubts, proposed = guessed(rows, labels, codes, protected)
     genuine: list[str] = []
-    if page.at_terminal() and not json and _ask(doubts, codes, protected, genuine):
+    lawful: list[str] = []
+    if page.at_terminal() and not json and _ask(doubts, codes, protected, genuine, lawful):
         found, doubts, proposed = guessed(rows, labels, codes, protected, genuine)
+    doubts = _answered(doubts, lawful)
     notes, comments = {}, {}
     for feature in found:
         own, ours = _of(feature, doubts), _of(feature, proposed)
@@ -137,7 +140,8 @@ def schema(
         console.print(_explained(notes))
     if unused:
         console.print(f"\n{left_out(unused)}")
-    if asked := [each.column for each in doubts if each.kind == "protected"]:
+    unsaid = [each.column for each in doubts if each.kind == "protected"]
+    if asked := [name for name in unsaid if name not in lawful]:
         console.print(
             f"\nDoes a law protect {', '.join(asked)} where this model decides? Then it should not "
             "learn from it, and reports and audits should know: protected: true in the file, or "
@@ -156,8 +160,9 @@ def schema(
 
 
 def _ask(
-    doubts: Sequence[Suspicion], codes: Codes, protected: list[str], genuine: list[str]
-) -> bool:
+    doubts: Sequence[Suspicion], codes: Codes, protected: list[str], genuine: list[str],
+    lawful: list[str],
+) -> bool:  # fmt: skip
     """Ask at the terminal what only a person knows; codes and names get what is said."""
     said = False
     for each in doubts:
@@ -170,12 +175,21 @@ def _ask(
         yes = page.confirmed(question)
         said = said or yes or bool(each.codes)
         if not each.codes:
-            protected += [each.column] * yes
+            (protected if yes else lawful).append(each.column)
         elif yes:
             codes[each.column] = (*codes.get(each.column, ()), *each.codes)
         else:
             genuine.append(each.column)
     return said
+
+
+def _answered(doubts: Sequence[Suspicion], lawful: Sequence[str]) -> tuple[Suspicion, ...]:
+    """The same, but of these columns, which no law protects, nothing is asked again."""
+    said = "No law protects it here, as was answered"
+    return tuple(
+        replace(each, advice=said) if each.kind == "protected" and each.column in lawful else each
+        for each in doubts
+    )
 
 
 def features(table: Table, target: str, ids: list[str]) -> tuple[pd.DataFrame, LeftOut]:
