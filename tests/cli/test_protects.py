@@ -249,6 +249,20 @@ def test_in_a_terminal_schema_asks_and_does_what_is_said(folder, monkeypatch):
     assert "sex protected: not learnt from, never moved" in done.flat
 
 
+def test_beside_a_leak_stands_how_to_leave_it_out(tmp_path):
+    table = _beside({"word": ["a", "b", "c"]})
+    grade = np.where(table["granted"] == 1, np.arange(120) % 7 / 2 + 1, np.nan)
+    table.assign(**{"first grade": grade}).to_csv(tmp_path / "t.csv", index=False)
+    line = ("schema", tmp_path / "t.csv", "--target", "granted", "--out", tmp_path / "s.yaml")
+    done = run(*line)
+    way = "known only afterwards? --id 'first grade' leaves it out"
+    assert f"it alone tells class 1 with an AUC of 1.000; {way}; 48 missing" in done.flat
+    assert "afterwards" not in (tmp_path / "s.yaml").read_text()
+    assert "If it is only a trace of the outcome, leave it out" in (tmp_path / "s.yaml").read_text()
+    run(*line, "--force", "--id", "first grade")
+    assert "first grade" not in Schema.from_yaml(tmp_path / "s.yaml")
+
+
 def test_what_was_answered_is_not_asked_again(folder, monkeypatch):
     monkeypatch.setattr(page, "at_terminal", lambda: True)
     out = folder / "answered.yaml"

@@ -51,6 +51,7 @@ AMOUNTS = (
     "amounts with a currency or with marks of thousands, which are read as texts. To use them, "
     "write them as numbers, such as 41100"
 )
+AFTERWARDS = "known only afterwards?"  # of a leak; whoever edits the file is told it at length
 BLANK = "no row has a value there"
 TOO_LONG = "whole numbers from 2**53 on name something, such as an account, and count nothing"
 
@@ -59,7 +60,11 @@ Target = Annotated[str, option("The column to predict, of two or more values.", 
 
 Ids = Annotated[
     list[str] | None,
-    typer.Option("--id", metavar="COLUMN", help="A column that only names the rows. Repeatable."),
+    typer.Option(
+        "--id",
+        metavar="COLUMN",
+        help="A column to leave out, such as one that names rows. Repeatable.",
+    ),
 ]
 
 
@@ -470,6 +475,8 @@ def _reasons(feature: Feature, ours: Sequence[Proposal]) -> Iterator[str]:
 def _notes(feature: Feature, column: pd.Series[Any], doubts: Sequence[Suspicion]) -> Iterator[str]:
     """What a person should look at before believing the guess."""
     kinds = {each.kind: each for each in doubts}
+    if "leak" in kinds:
+        yield f"{AFTERWARDS} {shlex.join(['--id', feature.name])} leaves it out"
     if gone := int((column.isna() | column.isin(feature.missing)).sum()):
         yield f"{gone} missing"
     known = column[~column.isin(feature.missing)].dropna()
@@ -507,7 +514,7 @@ def _comments(notes: Sequence[str], doubts: Sequence[Suspicion]) -> Iterator[str
         else:
             stays = each.stays and not each.codes
             yield f"{'stays: ' if stays else ''}{each.seen}. {advice}."
-    told = ("to leave it out", "always the same") if doubts else ()
+    told = ("to leave it out", "always the same", AFTERWARDS) if doubts else ()
     told = (*told, *(each.seen for each in doubts))
     yield from (note for note in notes if not note.startswith(told) and "--missing" not in note)
 
