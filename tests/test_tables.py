@@ -62,3 +62,12 @@ def test_whoever_reads_it_refuses_what_is_no_table_in_the_same_words(tmp_path, c
         told.append(str(refused.value))
     assert told[0] == told[1]
     assert isinstance(refused.value, TableError) or "more than once" in words
+
+
+@pytest.mark.parametrize("rows", [slice(None), slice(2, 9)])
+def test_a_cell_that_its_feature_cannot_read_is_named_by_its_row(tmp_path, rows):
+    path = tmp_path / "t.csv"
+    path.write_text("score,n\n300,1\n310,2\n\nabc,3\n320,4\nabc,5\ndef,6\n")
+    told = r"t.csv, row 2 \(0 is the first\): feature 'score': given 'abc', expected a whole number"
+    with pytest.raises(TableError, match=told):
+        read(path).read_by(Schema([Feature("score", "integer")]), rows)

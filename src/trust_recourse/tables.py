@@ -113,12 +113,13 @@ class Table:
             raise TableError(f"{self.path}: {error}") from None
 
     def _read(self, feature: Feature, column: pd.Series[Any]) -> pd.Series[Any]:
-        words = column.unique()
-        try:
-            told = map(feature.read, by_feature(feature, words, self.separator))
-            known = dict(zip(words, told, strict=True))
-        except ValueError as error:
-            raise TableError(f"{self.path}: {error}") from None
+        words, known = column.unique(), {}
+        for word, cell in zip(words, by_feature(feature, words, self.separator), strict=True):
+            try:
+                known[word] = feature.read(cell)
+            except ValueError as error:
+                row = column.index[column == word][0]
+                raise TableError(f"{self.path}, row {row} (0 is the first): {error}") from None
         return _series(column, [known[text] for text in column])
 
     def _guessed(self, column: pd.Series[Any]) -> pd.Series[Any]:

@@ -249,6 +249,37 @@ def test_in_a_terminal_schema_asks_and_does_what_is_said(folder, monkeypatch):
     assert "sex protected: not learnt from, never moved" in done.flat
 
 
+def test_beside_a_leak_stands_how_to_leave_it_out(tmp_path):
+    table = _beside({"word": ["a", "b", "c"]})
+    grade = np.where(table["granted"] == 1, np.arange(120) % 7 / 2 + 1, np.nan)
+    table.assign(**{"first grade": grade}).to_csv(tmp_path / "t.csv", index=False)
+    line = ("schema", tmp_path / "t.csv", "--target", "granted", "--out", tmp_path / "s.yaml")
+    done = run(*line)
+    way = "known only afterwards? --id 'first grade' leaves it out"
+    assert f"it alone tells class 1 with an AUC of 1.000; {way}; 48 missing" in done.flat
+    assert "afterwards" not in (tmp_path / "s.yaml").read_text()
+    assert "If it is only a trace of the outcome, leave it out" in (tmp_path / "s.yaml").read_text()
+    run(*line, "--force", "--id", "first grade")
+    assert "first grade" not in Schema.from_yaml(tmp_path / "s.yaml")
+
+
+def test_what_was_answered_is_not_asked_again(folder, monkeypatch):
+    monkeypatch.setattr(page, "at_terminal", lambda: True)
+    out = folder / "answered.yaml"
+    line = ("schema", folder / "t.csv", "--target", "granted", "--out", out)
+    for answers in ("n\nn\n", "y\nn\n", "perhaps\nNo\nYES\n"):
+        done = run(*line, "--force", answers=f"{answers}n\nn\n")
+        assert done.exit_code == 0, done.output
+        assert "Does a law protect" not in done.flat
+        assert "If a law protects it" not in out.read_text()
+        assert ("Given 'perhaps', expected y (yes) or n (no)" in done.stderr) == (answers[0] == "p")
+    assert [f.name for f in Schema.from_yaml(out) if f.protected] == ["age"]
+    assert "# stays: a person's sex, by its name and values. No law protects it here," in (
+        out.read_text()
+    )
+    assert not Schema.from_yaml(out)["sex"].mutable
+
+
 def test_what_programs_need_is_in_json(folder):
     line = ("schema", folder / "t.csv", "--target", "granted", "--out", folder / "j.yaml")
     told = json.loads(run(*line, "--json").stdout)
@@ -379,3 +410,47 @@ def test_every_command_that_writes_a_file_can_be_forced_to(command, writes):
 
     options = {each.name for each in get_command(app).commands[command].params}
     assert {*writes, "force"} <= options
+
+
+DATES = {
+    "month": [f"2023-{at:02}" for at in range(1, 13)],
+    "german month": [f"{at:02}.2023" for at in range(1, 13)],
+    "day": [f"2023-01-{at:02}" for at in range(1, 31)],
+    "german day": [f"{at}.01.2023" for at in range(1, 31)],
+    "said": ["Dec-2015", "Jan-2016", "unknown", ""],
+    "stamp": pd.date_range("2023-01-01", periods=5).tolist(),
+}
+NO_DATES = {
+    "school year": ["2022-23", "2023-24"], "version": ["1.2.3", "1.2.4"],
+    "rate": [1.2023, 2.2023, 10.2024], "span": ["1-2", "3-10"],
+}  # fmt: skip
+
+
+def _beside(columns, rows=120):
+    """A table of these values in turns, with an income and whether a loan was granted."""
+    rng = np.random.default_rng(0)
+    income = rng.integers(10, 60, rows) * 100
+    table = {name: [each[at % len(each)] for at in range(rows)] for name, each in columns.items()}
+    return pd.DataFrame({**table, "income": income, "granted": (income > 3000) * 1})
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_few_dates_are_left_out_as_dates(tmp_path, ending):
+    table, file = _beside(DATES | NO_DATES), tmp_path / f"t.{ending}"
+    table.to_csv(file, index=False) if ending == "csv" else table.to_parquet(file)
+    done = run("schema", file, "--target", "granted", "--out", tmp_path / "s.yaml")
+    assert done.exit_code == 0, done.output
+    assert {*Schema.from_yaml(tmp_path / "s.yaml").names} == {*NO_DATES, "income"}
+    assert "dates, which say when something was: nobody can change that" in done.flat
+    assert all(name in done.flat.partition("Left out ")[2] for name in DATES)
+
+
+@pytest.mark.parametrize("form", ["{:,} €", "${:,}", "{:,}", "{:,}.50 EUR", "{:_} €", "{:_},50 €"])
+def test_of_sums_that_no_number_is_read_from_it_says_how_to_write_them(tmp_path, form):
+    sums = [form.format(at * 1100 + 1111).replace("_", ".") for at in range(120)]
+    rows = _beside({"sum": [*sums[1:], "unknown"], "name": [f"BW-{at}" for at in range(120)]})
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    line = ("schema", tmp_path / "t.csv", "--target", "granted", "--out", tmp_path / "s.yaml")
+    done = run(*line)
+    assert "Left out 'sum': amounts with a currency or with marks of thousands" in done.flat
+    assert "write them as numbers, such as 41100. Left out 'name': most rows hold" in done.flat

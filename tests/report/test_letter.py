@@ -974,7 +974,9 @@ def test_the_command_ends_with_1_if_a_proof_is_refused(kept, monkeypatch):
 @pytest.mark.parametrize(
     ("more", "out", "message"),
     [
-        (("--valid-until", "soon"), "w.txt", "valid_until='soon'; expected a date"),
+        (("--valid-until", "soon"), "w.txt", "--valid-until 'soon': expected a day as year,"),
+        (("--valid-until", "31.01.2099"), "w.txt", "'31.01.2099': expected a day as year, month"),
+        (("--dated", "31.01.2099"), "w.txt", "--dated '31.01.2099': expected a day as year"),
         ((), "w.docx", "expected a name that ends in .pdf, .html, .txt"),
         ((), "no/such/folder/l.txt", "no/such/folder does not exist; make it first"),
     ],

@@ -30,6 +30,8 @@ ORDERED = [  # each from low to high, as tables have them
     ("little", "moderate", "quite rich", "rich"),
     ("S", "M", "L", "XL"),
     ("never", "sometimes", "often", "always"),
+    ("mangelhaft", "ausreichend", "befriedigend", "gut", "sehr gut"),
+    ("very weak", "weak", "average", "strong", "very strong"),
     ("Strongly disagree", "Disagree", "Neutral", "Agree", "Strongly agree"),
     (  # as the table itself numbers them
         "Preschool",
@@ -148,6 +150,25 @@ def test_words_with_other_meanings_are_ordered_where_the_name_tells(name):
     assert found is not None
     assert (found.order, found.without) == (NAMED[name], ())
     assert levels(NAMED[name], "role") is None
+
+
+@pytest.mark.parametrize("name", ["english_level", "Language", "Sprachniveau", "CEFR", "GER"])
+def test_levels_of_a_language_are_ordered_where_the_name_tells(name):
+    assert levels(("B1", "C2", "A2"), name).order == ("A2", "B1", "C2")
+    for words in (("A1", "B2", "B3"), ("A1", "B2", "D1"), ("A1", "B2", "Z9")):
+        assert levels(words, name) is None
+
+
+@pytest.mark.parametrize("name", ["", "product", "code", "hanger", "seat", "elevel", "slang"])
+def test_codes_of_products_are_no_levels_of_a_language(name):
+    for words in (("A1", "A2"), ("A1", "B1", "C1"), ("B1", "none", "A2")):
+        assert levels(words, name) is None
+
+
+def test_words_beside_marks_and_strengths_are_not_ordered():
+    for words in (("gut", "Gut Holz"), ("gut", "Wald", "Hof"), ("strong", "coffee"),
+                  ("weak", "Weak Inc"), ("gut", "good"), ("average", "gut")):  # fmt: skip
+        assert levels(words, "kind") is None
 
 
 @pytest.mark.parametrize("name", ["residence", "role", "job", "sector", "programme"])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
-from trust_recourse.cli.errors import Force, can_be_written
+from trust_recourse.cli.errors import Force, InputError, can_be_written
 from trust_recourse.cli.fit import learnt_from
 from trust_recourse.cli.ledger import Book
 from trust_recourse.cli.page import say
@@ -149,6 +149,7 @@ def letter(
     }
     if late:
         given["late"] = True
+    _days({"--valid-until": valid_until, "--dated": dated or ""})
     if ledger and not promise:
         raise ValueError("--ledger records a letter under its promise; give --promise ID too")
     if promise and not ledger:
@@ -209,6 +210,20 @@ def letter(
         say(doubt, err=True)
     for name in written.reviewed_beside:
         say(f"{name} is not among the reasons: the letter does not name it.", err=True)
+
+
+def _days(given: dict[str, str]) -> None:
+    """Refuse, before any work, days on the line that are none, or are written otherwise."""
+    from trust_recourse.report.profiles import date
+
+    for flag, text in given.items():
+        try:
+            if text:
+                date(flag, text)
+        except ValueError:
+            raise InputError(
+                f"{flag} {text!r}: expected a day as year, month and day, such as 2099-01-31"
+            ) from None
 
 
 def _kept(book: Book, promise: str) -> Promise:

@@ -58,8 +58,13 @@ def at_terminal() -> bool:
 
 
 def confirmed(question: str) -> bool:
-    """Ask whoever sits at the terminal; without a word it is a no."""
-    return typer.confirm(harmless(question), err=True)
+    """Ask whoever sits at the terminal, until it is a yes or a no; without a word it is a no."""
+    while True:
+        said = typer.prompt(f"{harmless(question)} [y/N]", "", show_default=False, err=True)
+        word = str(said).strip().lower()
+        if word in ("", "n", "no", "y", "yes"):
+            return word.startswith("y")
+        say(f"Given {said!r}, expected y (yes) or n (no); no answer is a no.", err=True)
 
 
 def words(text: str, style: str = "") -> Text:

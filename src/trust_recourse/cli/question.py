@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from trust_recourse.cli.errors import InputError, friendly_errors
+from trust_recourse.cli.numbers import told_plainly
 from trust_recourse.cli.root import app
 from trust_recourse.search.engines import BY_TRIAL, Anywhere
 from trust_recourse.tables import read
@@ -320,8 +321,8 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
                 (n, types[n], parameter.empty if f.default is MISSING else f.default)
                 for n, f in groups[name].items()
             ]
-        for each, hint, default in own:
-            shown[each] = hint
+        for each, given_hint, default in own:
+            shown[each] = hint = told_plainly(given_hint)
             parameters.append(
                 inspect.Parameter(
                     each, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint

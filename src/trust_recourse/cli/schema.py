@@ -6,6 +6,7 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -42,6 +43,15 @@ OWN_TEXTS = (
     "most rows hold a text of their own there, as names, dates and notes are. To use what it says, "
     "make a number or a few categories of it"
 )
+DATES = (
+    "dates, which say when something was: nobody can change that, and new rows bring dates that "
+    "nothing is known of. To use what they say, make a number of them, such as days since"
+)
+AMOUNTS = (
+    "amounts with a currency or with marks of thousands, which are read as texts. To use them, "
+    "write them as numbers, such as 41100"
+)
+AFTERWARDS = "known only afterwards?"  # of a leak; whoever edits the file is told it at length
 BLANK = "no row has a value there"
 TOO_LONG = "whole numbers from 2**53 on name something, such as an account, and count nothing"
 
@@ -50,7 +60,11 @@ Target = Annotated[str, option("The column to predict, of two or more values.", 
 
 Ids = Annotated[
     list[str] | None,
-    typer.Option("--id", metavar="COLUMN", help="A column that only names the rows. Repeatable."),
+    typer.Option(
+        "--id",
+        metavar="COLUMN",
+        help="A column to leave out, such as one that names rows. Repeatable.",
+    ),
 ]
 
 
@@ -102,8 +116,10 @@ def schema(
     codes, protected = _codes_given(table, rows, missing or []), _known(table, rows, protect or [])
     found, doubts, proposed = guessed(rows, labels, codes, protected)
     genuine: list[str] = []
-    if page.at_terminal() and not json and _ask(doubts, codes, protected, genuine):
+    lawful: list[str] = []
+    if page.at_terminal() and not json and _ask(doubts, codes, protected, genuine, lawful):
         found, doubts, proposed = guessed(rows, labels, codes, protected, genuine)
+    doubts = _answered(doubts, lawful)
     notes, comments = {}, {}
     for feature in found:
         own, ours = _of(feature, doubts), _of(feature, proposed)
@@ -129,7 +145,8 @@ def schema(
         console.print(_explained(notes))
     if unused:
         console.print(f"\n{left_out(unused)}")
-    if asked := [each.column for each in doubts if each.kind == "protected"]:
+    unsaid = [each.column for each in doubts if each.kind == "protected"]
+    if asked := [name for name in unsaid if name not in lawful]:
         console.print(
             f"\nDoes a law protect {', '.join(asked)} where this model decides? Then it should not "
             "learn from it, and reports and audits should know: protected: true in the file, or "
@@ -148,8 +165,9 @@ def schema(
 
 
 def _ask(
-    doubts: Sequence[Suspicion], codes: Codes, protected: list[str], genuine: list[str]
-) -> bool:
+    doubts: Sequence[Suspicion], codes: Codes, protected: list[str], genuine: list[str],
+    lawful: list[str],
+) -> bool:  # fmt: skip
     """Ask at the terminal what only a person knows; codes and names get what is said."""
     said = False
     for each in doubts:
@@ -162,7 +180,7 @@ def _ask(
         yes = page.confirmed(question)
         said = said or yes or bool(each.codes)
         if not each.codes:
-            protected += [each.column] * yes
+            (protected if yes else lawful).append(each.column)
         elif yes:
             codes[each.column] = (*codes.get(each.column, ()), *each.codes)
         else:
@@ -170,12 +188,21 @@ def _ask(
     return said
 
 
+def _answered(doubts: Sequence[Suspicion], lawful: Sequence[str]) -> tuple[Suspicion, ...]:
+    """The same, but of these columns, which no law protects, nothing is asked again."""
+    said = "No law protects it here, as was answered"
+    return tuple(
+        replace(each, advice=said) if each.kind == "protected" and each.column in lawful else each
+        for each in doubts
+    )
+
+
 def features(table: Table, target: str, ids: list[str]) -> tuple[pd.DataFrame, LeftOut]:
     """The columns to learn from, and those left out of which no feature can be made, with why."""
     if target in ids:
         raise InputError(f"--id {target}: that is the target; give a column that names the rows")
     rows = table.features(target, *ids)
-    told = ((str(name), _no_feature(rows[name])) for name in rows)
+    told = ((str(name), _no_feature(rows[name], table.cells[name])) for name in rows)
     unused = {name: why for name, why in told if why}
     if len(unused) == len(rows.columns):
         raise InputError(
@@ -184,13 +211,39 @@ def features(table: Table, target: str, ids: list[str]) -> tuple[pd.DataFrame, L
     return table.features(target, *ids, *unused), unused
 
 
-def _no_feature(column: pd.Series[Any]) -> str:
-    """Why no feature can be made of a column; "" if one can."""
+def _no_feature(column: pd.Series[Any], cells: pd.Series[Any]) -> str:
+    """Why no feature can be made of a column, as guessed from its cells; "" if one can."""
+    from trust_recourse.schema.forms import amounts
+
     if column.isna().all():
         return BLANK
+    if _dated(column, cells):
+        return DATES
     if _too_long(column):
         return TOO_LONG
-    return OWN_TEXTS if column.dtype == object and _no_category(column) else ""
+    if column.dtype != object or not _no_category(column):
+        return ""
+    return AMOUNTS if amounts(_words(cells)) else OWN_TEXTS
+
+
+def _dated(column: pd.Series[Any], cells: pd.Series[Any]) -> bool:
+    """Whether a column holds dates; 01.2023 looks like a number, which no zero begins."""
+    from trust_recourse.schema.forms import dates
+
+    if column.dtype.kind not in "OMf":
+        return False
+    words = _words(cells)
+    led = any(word.startswith("0") for word in words)
+    return dates(words) and (led or column.dtype.kind != "f")
+
+
+def _words(cells: pd.Series[Any]) -> set[str]:
+    """The texts in cells, but for what says that nothing is known."""
+    from trust_recourse.schema.levels import only_untold
+    from trust_recourse.schema.scalars import BLANKS
+
+    words = map(str, cells.dropna().unique())
+    return {word for word in words if word.lower() not in BLANKS and not only_untold(word)}
 
 
 def _too_long(column: pd.Series[Any]) -> bool:
@@ -422,6 +475,8 @@ def _reasons(feature: Feature, ours: Sequence[Proposal]) -> Iterator[str]:
 def _notes(feature: Feature, column: pd.Series[Any], doubts: Sequence[Suspicion]) -> Iterator[str]:
     """What a person should look at before believing the guess."""
     kinds = {each.kind: each for each in doubts}
+    if "leak" in kinds:
+        yield f"{AFTERWARDS} {shlex.join(['--id', feature.name])} leaves it out"
     if gone := int((column.isna() | column.isin(feature.missing)).sum()):
         yield f"{gone} missing"
     known = column[~column.isin(feature.missing)].dropna()
@@ -459,7 +514,7 @@ def _comments(notes: Sequence[str], doubts: Sequence[Suspicion]) -> Iterator[str
         else:
             stays = each.stays and not each.codes
             yield f"{'stays: ' if stays else ''}{each.seen}. {advice}."
-    told = ("to leave it out", "always the same") if doubts else ()
+    told = ("to leave it out", "always the same", AFTERWARDS) if doubts else ()
     told = (*told, *(each.seen for each in doubts))
     yield from (note for note in notes if not note.startswith(told) and "--missing" not in note)
 

@@ -210,6 +210,9 @@ sizes: xxs < xs, tiny, extra small < s, small < m, medium < l, large, big < xl, 
 means: none, no, nothing < little, poor < moderate < quite rich < rich < very rich
 grades: terrible, very bad, very poor < bad, poor < fair, average, acceptable, ok, okay,
     satisfactory, sufficient < good < very good < excellent, outstanding
+school marks: ungenügend, ungenuegend < mangelhaft < ausreichend < befriedigend < gut < sehr gut
+strengths: very weak < weak < average, medium, moderate, normal < strong < very strong
+languages: a1 < a2 < b1 < b2 < c1 < c2
 severities: none, no, nothing < minimal < mild, minor, slight < moderate < severe, major, serious
     < critical, very severe
 frequencies: never < rarely, seldom, hardly ever < sometimes, occasionally < often, frequently
@@ -233,14 +236,19 @@ education: none, no schooling, no education, no formal education, illiterate, un
     doctoral, academic degree
 """
 EDUCATION = "education"
-# words that mean something else too: a residence, a role, a debt, a debate, a bedroom
+# words that mean something else too: a residence, a role, a debt, a debate, a bedroom, a product
 EQUIVOCAL = word_set(
     "primary secondary tertiary elementary college university associate associates professional "
-    "graduate master academic major minor junior senior lead principal none no nothing"
+    "graduate master academic major minor junior senior lead principal none no nothing "
+    "a1 a2 b1 b2 c1 c2"
 )
 NAMED = {  # how columns are called in which they mean this
     EDUCATION: re.compile(r"educ|school|degree|qualif|diploma|\bedu\b"),
     "severities": re.compile(r"sever|damage|injur|symptom|pain|incident|accident"),
+    "languages": re.compile(
+        r"\b(level|niveau|cefr|ger|english|englisch|german|deutsch|french|spanish)\b"
+        r"|language|sprach|\blang\b"
+    ),
     "experience": re.compile(r"experience|seniority|career|skill"),
 }
 
