@@ -318,7 +318,8 @@ def test_fit_says_what_is_unsaid_and_how_to_say_it(folder):
     assert done.flat.endswith(f"schema {folder}/t.csv --target granted {way}")
     law = "does a law protect sex, age where this model decides? Until you say, letters by the "
     assert (
-        f"{law}profile us treat each as protected. To answer now what is protected or" in done.flat
+        f"{law}profiles us and eu treat each as protected. To answer now what is protected or"
+        in done.flat
     )
 
 
@@ -340,7 +341,7 @@ def test_fit_by_a_schema_says_where_to_answer_what_is_unsaid(folder, protected):
     Schema.from_yaml(protected).update("age", protected=False).to_yaml(folder / "open.yaml")
     use = ("--schema", folder / "open.yaml", "--out", folder / "open.st")
     said = run("fit", folder / "t.csv", *use, *LEARN).flat
-    assert "letters by the profile us treat it as protected." in said
+    assert "letters by the profiles us and eu treat it as protected." in said
     assert said.endswith(f"To answer now: protected: true in {folder}/open.yaml, and learn again.")
 
 

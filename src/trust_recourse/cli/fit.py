@@ -357,7 +357,7 @@ def _tell_unanswered(
         those = "it" if len(who) == 1 else "each"
         console.print(
             f"Not answered: does a law protect {', '.join(who)} where this model decides? Until "
-            f"you say, letters by the profile us treat {those} as protected."
+            f"you say, letters by the profiles us and eu treat {those} as protected."
         )
     if said and schema is None:
         console.print("To answer now what is protected or missing; give the file as --schema:")
