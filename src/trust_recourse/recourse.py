@@ -68,6 +68,14 @@ CLOSE = 1e-9  # an answer this near to its bound, relatively, is the optimum
 Known = tuple[Point, Status, float]  # with the lower bound on what reaches the target so
 
 
+class Further(NamedTuple):
+    """The answers after the first."""
+
+    nodes: int  # boxes opened, those of the first included
+    answers: list[Known]
+    stopped: bool  # whether a limit ended one of the searches
+
+
 class Answers(NamedTuple):
     """What an engine gave for one target."""
 
@@ -76,6 +84,7 @@ class Answers(NamedTuple):
     nodes: int = 0
     pareto: tuple[Point, ...] = ()
     survival: Survival | None = None
+    ended_by: str = ""  # the limit that ended a search of it
 
 
 class Recourse:
@@ -458,6 +467,7 @@ class Recourse:
             extra_constraints=question.extra_constraints(self.decision_threshold),
             fronts={target: answers.pareto for target, answers in found.items() if answers.pareto},
             survival={target: each.survival for target, each in found.items() if each.survival},
+            ended_by={target: each.ended_by for target, each in found.items() if each.ended_by},
             note=lacking(question.engine),
         )
 
@@ -917,13 +927,15 @@ class Recourse:
         first = self._cheapest(engine, kept.take if question.plausible else None, question.gap)
         if first.point is None:
             unsure = first.stopped or kept.refused < math.inf
-            return Answers([], Status.NOT_FOUND if unsure else Status.INFEASIBLE, first.nodes)
+            status = Status.NOT_FOUND if unsure else Status.INFEASIBLE
+            return Answers([], status, first.nodes, ended_by=_ended_by(engine, first.stopped))
         bound = min(first.lower_bound, kept.refused)
         proved = bound >= first.point.cost * (1.0 - CLOSE)
         status = Status.OPTIMAL if proved else Status.FEASIBLE
         more = self._at_a_distance if question.min_distance is not None else self._other_ways
-        nodes, others = (first.nodes, []) if first.stopped else more(engine, kept, first)
-        return Answers([(first.point, status, bound), *others], status, nodes)
+        nodes, others, cut = (first.nodes, [], True) if first.stopped else more(engine, kept, first)
+        points = [(first.point, status, bound), *others]
+        return Answers(points, status, nodes, ended_by=_ended_by(engine, cut))
 
     def _by_jury(self, problem: Problem, question: Question, now: float) -> Answers:
         """The cheapest that models learnt anew accept, too: the least demand on their mean."""
@@ -968,13 +980,15 @@ class Recourse:
         assert answer.point is not None
         survival = jury.told(answer.point.codes, share, found.demand, line)
         if not found.enough:
-            return Answers([], Status.NOT_FOUND, found.nodes, survival=survival)
+            ended = _ended_by(engine, stopped or answer.stopped)
+            return Answers([], Status.NOT_FOUND, found.nodes, survival=survival, ended_by=ended)
         proved = answer.lower_bound >= answer.point.cost * (1.0 - CLOSE)
         at_once = status is Status.ALREADY_MET and found.demand == -math.inf
         told = Status.OPTIMAL if proved and found.complete else Status.FEASIBLE
         told = Status.ALREADY_MET if at_once else told
         known = [(answer.point, told, answer.lower_bound)]
-        return Answers(known, told, found.nodes, survival=survival)
+        ended = _ended_by(engine, stopped or answer.stopped)
+        return Answers(known, told, found.nodes, survival=survival, ended_by=ended)
 
     def _meets(self, target: Target, codes: Floats) -> bool:
         """Whether a row of codes meets a target, by the library's own word."""
@@ -1017,8 +1031,8 @@ class Recourse:
             return target.met(float(beside_strongest(said[None], self.wanted_at)[0]))
         return target.met(float(said[self.wanted_at]))
 
-    def _at_a_distance(self, engine: Exact, kept: _Kept, first: Answer) -> tuple[int, list[Known]]:
-        """Boxes opened, and the answers after the first that lie apart from those before."""
+    def _at_a_distance(self, engine: Exact, kept: _Kept, first: Answer) -> Further:
+        """The answers after the first that lie apart from those before."""
         nodes, answer = first.nodes, first
         while answer.point is not None:
             kept.chosen.append(answer.point)
@@ -1026,23 +1040,26 @@ class Recourse:
                 break
             answer = self._cheapest(engine, kept.take, kept.question.gap)
             nodes += answer.nodes
-        bound = first.lower_bound
-        return nodes, [(point, Status.FEASIBLE, bound) for point in kept.chosen[1:]]
+        others = [(point, Status.FEASIBLE, first.lower_bound) for point in kept.chosen[1:]]
+        return Further(nodes, others, answer.stopped)
 
-    def _other_ways(self, engine: Exact, kept: _Kept, first: Answer) -> tuple[int, list[Known]]:
-        """Boxes opened, and the answers after the first that pull other levers."""
+    def _other_ways(self, engine: Exact, kept: _Kept, first: Answer) -> Further:
+        """The answers after the first that change other features."""
         assert first.point is not None
         action_set, question, nodes = engine.problem.action_set, kept.question, first.nodes
+        stopped = False
         keep = kept.take if question.plausible else None
 
         def ask(relations: Sequence[Relation]) -> Answer:
-            nonlocal nodes
+            nonlocal nodes, stopped
             if question.node_limit is not None and nodes >= question.node_limit:
+                stopped = True
                 return Answer(None, 0.0, True, 0)
             schema = action_set.schema.relate(*relations)
             problem = replace(engine.problem, action_set=schema.action_set_of(action_set.own))
             answer = self._cheapest(engine.about(problem, nodes), keep, question.gap)
             nodes += answer.nodes
+            stopped |= answer.stopped
             return answer
 
         ways = diverse(action_set, first.point, ask)
@@ -1052,7 +1069,7 @@ class Recourse:
             proved = keep is None and answer.lower_bound >= answer.point.cost * (1.0 - CLOSE)
             status = Status.OPTIMAL if proved else Status.FEASIBLE
             found.append((answer.point, status, answer.lower_bound))
-        return nodes, found
+        return Further(nodes, found, stopped)
 
     def _tried(self, problem: Problem, question: Question, verbose: bool) -> list[Point]:
         engine = BY_TRIAL[question.engine]
@@ -1082,6 +1099,11 @@ class Recourse:
             len(own),
             tuple(pareto(own, problem.target)),
         )
+
+
+def _ended_by(engine: Exact, stopped: bool) -> str:
+    """The name of the limit that stopped a search, "" if none did."""
+    return ("time_limit" if engine.late else "node_limit") if stopped else ""
 
 
 def _raised(problem: Problem, demand: float) -> Problem:

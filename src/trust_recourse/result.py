@@ -94,6 +94,8 @@ class Result:
     survival: Mapping[Target, Survival] = field(default_factory=dict)  # where it was asked for
     proofs: Mapping[Target, Proof] = field(default_factory=dict)  # of `certify`; no file holds them
     note: str = ""  # what the search had to do without; no file holds it
+    # "time_limit" or "node_limit" where it ended a search; no file holds it
+    ended_by: Mapping[Target, str] = field(default_factory=dict)
 
     @property
     def refused(self) -> bool:
@@ -559,6 +561,10 @@ class Result:
                     confidence = self.formatted(option.confidence, target)
                     numbers = f"(cost {option.cost:.4g}, confidence {confidence})"
                     yield f"    {option_name(at)}: {self.words(option)}  {numbers}"
+            if target in self.ended_by:
+                limit = self.ended_by[target]
+                given = getattr(self.question, limit)
+                yield f"    {limit}={given:g} ended the search; a larger one searches longer"
             if status is Status.INFEASIBLE and target.mode == "at_least":
                 yield "    result.max_confidence searches for the furthest within reach,"
                 yield "    result.binding() for the constraint whose lifting would help most"

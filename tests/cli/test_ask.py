@@ -761,13 +761,33 @@ def test_a_search_that_ends_too_soon_has_no_answer_and_no_proof(who, tmp_path):
     done = ask(f"{line} --certificate {{}}/proof.json", tmp_path)
     assert done.exit_code == 1
     assert (
-        "No change was found; that one exists was not ruled out. Give it a longer --time-limit"
+        "at least 0.6: the time limit of 1e-09 s ended the search; --time-limit 4e-09 searches longer"
         in (flat(done.stdout))
     )
     assert "proof.json: not written, as nothing is proved" in flat(done.stdout)
     assert list(tmp_path.iterdir()) == []
     assert told(line)["targets"][0]["status"] == "not_found"
     assert told(f"frontier {who} --time-limit 1e-9")["complete"] is False
+    ended = flat(ask(f"frontier {who} --time-limit 1e-9", tmp_path).stdout)
+    assert "The time limit of 1e-09 s ended the search; --time-limit 4e-09 searches longer" in ended
+
+
+def test_commands_search_for_30_seconds_unless_told_otherwise(who, monkeypatch):
+    limits = []
+
+    def noted(self, x, question, **how):
+        limits.append(question.time_limit)
+        return asked(self, x, question, **how)
+
+    asked = Recourse.ask
+    monkeypatch.setattr(Recourse, "ask", noted)
+    for more in ("", "--time-limit 7", "--time-limit inf", "--node-limit 10000"):
+        told(f"find {who} --confidence 0.6 {more}")
+    assert limits == [30.0, 7.0, None, None]
+
+
+def test_a_limit_that_was_not_met_is_not_mentioned(who, tmp_path):
+    assert "ended the search" not in flat(ask(f"find {who} --confidence 0.6", tmp_path).stdout)
 
 
 @pytest.mark.parametrize(

@@ -215,9 +215,10 @@ def what_is_known(console: Console, result: Result, far: Any) -> None:
         console.print(f"{target.words}{more}: {first}")
         for sentence in others:
             console.print(f"  {sentence}")
-        if status == "not_found" and target not in result.survival:
-            way = "Give it a longer --time-limit." if proves else "Give it more --trials."
-            console.print(f"  {way}")
+        if status == "not_found" and target not in result.survival and not proves:
+            console.print("  Give it more --trials.")
+    for sentence in question.limits_met(result):
+        console.print(sentence)
     if result.note:
         console.print(f"Note: {result.note}.", soft_wrap=True)
     if far is None:

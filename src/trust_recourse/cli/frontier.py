@@ -38,9 +38,7 @@ def frontier(
     whole: Annotated[
         bool, typer.Option("--whole", help="Every step there is, which may be very many.")
     ] = False,
-    time_limit: Annotated[
-        float | None, option("End then, with the steps found until then.", "SECONDS")
-    ] = None,
+    time_limit: question.TimeLimit = None,
     csv: Annotated[Path | None, option("Write the steps as a table.", "FILE.csv")] = None,
     png: Annotated[Path | None, option("Draw it; needs the extra `plot`.", "FILE.png")] = None,
     everything: Annotated[
@@ -71,7 +69,7 @@ def frontier(
     can_be_written(csv, person.model, person.schema, person.data, force=force)
     can_be_drawn(png, person.model, person.schema, person.data, force=force)
     recourse, x = person.asked()
-    recourse = rules.over(recourse)
+    recourse, time_limit = rules.over(recourse), question.seconds(time_limit)
     with page.waiting("Searching"):
         stairs = recourse.frontier(
             x, confidence or None, resolution=None if whole else resolution, time_limit=time_limit
@@ -86,13 +84,13 @@ def frontier(
     if json:
         page.say_json(steps(recourse, x, stairs))
         return
-    _show(result, stairs, everything)
+    _show(result, stairs, everything, time_limit or 0.0)
     for path in (csv, png):
         if path is not None:
             page.say(f"\n{path}: written.")
 
 
-def _show(result: Result, stairs: pd.DataFrame, everything: bool) -> None:
+def _show(result: Result, stairs: pd.DataFrame, everything: bool, limit: float) -> None:
     from trust_recourse.question import formatted
     from trust_recourse.report.answers import steps
 
@@ -124,7 +122,14 @@ def _show(result: Result, stairs: pd.DataFrame, everything: bool) -> None:
         )
     if not stairs.attrs["complete"]:
         low, high = (formatted(stairs.attrs[end], line) for end in ("from", "to"))
-        console.print(f"\nThe time limit ended the search: it is complete from {low} to {high}.")
+        console.print(f"\n{_ended(stairs, limit)} The list is complete from {low} to {high}.")
+
+
+def _ended(stairs: pd.DataFrame, limit: float) -> str:
+    if stairs.attrs["ended_by"] == "time_limit":
+        more = f"--time-limit {4 * limit:g} searches longer, --time-limit inf to the end"
+        return f"The time limit of {limit:g} s ended the search; {more}."
+    return f"The search ends after {len(stairs)} steps; a larger --resolution spreads them."
 
 
 def _spread(found: list[Any], line: float) -> list[Any]:

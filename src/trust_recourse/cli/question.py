@@ -10,8 +10,8 @@ from __future__ import annotations
 import inspect
 import math
 import shlex
-from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -64,6 +64,11 @@ Wanted = Annotated[
 ]
 Threshold = Annotated[float | None, _option("decision_threshold", "T")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+TIME_LIMIT = 30.0
+TimeLimit = Annotated[
+    float | None,
+    _option("time_limit", "SECONDS", f"`inf` for no limit. [default: {TIME_LIMIT:g}]"),
+]
 
 
 @dataclass(frozen=True)
@@ -240,7 +245,7 @@ class Asked(Rules):
     ] = None
     gap: Annotated[float, _option("gap", "SHARE", "0.01 is 1 %.")] = 0.0
     node_limit: Annotated[int | None, _whole("node_limit")] = None
-    time_limit: Annotated[float | None, _option("time_limit", "SECONDS")] = None
+    time_limit: TimeLimit = None
     engine: Annotated[Anywhere, _option("engine")] = "auto"
     trials: Annotated[int | None, _whole("n_trials")] = None
     seed: Annotated[int, _whole("random_state", least=0)] = 0
@@ -259,7 +264,7 @@ class Asked(Rules):
             n_options=self.options, min_distance=self.min_distance, min_radius=self.min_radius,
             floor=self.floor, continuous=self.continuous, survives=self.survives,
             plausible=self._test(schema),
-            gap=self.gap, node_limit=self.node_limit, time_limit=self.time_limit,
+            gap=self.gap, node_limit=self.node_limit, time_limit=unlimited(self.time_limit),
             engine=self.engine, n_trials=self.trials, random_state=self.seed, **self.parts(schema),
         )  # fmt: skip
 
@@ -275,9 +280,32 @@ class Asked(Rules):
         return plausible_by(self.plausible, read(self.like).read_by(schema), schema)
 
     def put(self, recourse: Recourse, x: dict[str, Any], *, certify: bool = False) -> Result:
-        """Ask it; engines by trial show a progress bar."""
+        """Ask it, within the default time limit; engines by trial show a progress bar."""
         asked, by_trial = self.question(recourse.schema), self.engine in BY_TRIAL
+        if recourse.proves(self.engine) and self.node_limit is None:
+            asked = replace(asked, time_limit=seconds(self.time_limit))
         return recourse.ask(x, asked, certify=certify, verbose=by_trial)
+
+
+def seconds(given: float | None) -> float | None:
+    """A time limit as given on the line, where the default holds if none is given."""
+    return TIME_LIMIT if given is None else unlimited(given)
+
+
+def unlimited(given: float | None) -> float | None:
+    """A time limit as Python has it, where `inf` is no limit."""
+    return None if given == math.inf else given
+
+
+def limits_met(result: Result) -> Iterator[str]:
+    """A sentence for each target whose search a limit ended."""
+    for target, limit in result.ended_by.items():
+        given = getattr(result.question, limit)
+        if limit == "time_limit":
+            more = f"--time-limit {4 * given:g} searches longer, --time-limit inf to the end"
+            yield f"{target.words}: the time limit of {given:g} s ended the search; {more}."
+        else:
+            yield f"{target.words}: --node-limit {given} ended the search; raise it to go on."
 
 
 def recourse_of(model: Path, schema: Path | None, wanted: str | None) -> Recourse:
