@@ -11,17 +11,21 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 
 from trust_recourse import Feature, Schema, TMClassifier
 from trust_recourse.cells import of_class
 from trust_recourse.measure import (
+    COPIES_PER_BOX,
     EachRow,
     Isolation,
     NearNeighbours,
+    Noise,
     are_plausible,
     copies,
     noise,
     noisy_table,
+    robustness,
 )
 from worlds import LINKS, machine, paper_machine
 
@@ -104,6 +108,63 @@ def test_many_copies_come_to_the_exact_probability(which, wanted, sigma):
     )
     spread = math.sqrt(max(exact.probability * (1 - exact.probability), 1 / n) / n)
     assert abs(rate - exact.probability) <= 5 * spread + exact.error
+
+
+@settings(max_examples=30)
+@given(which=machines, wanted=st.sampled_from([0, 1]), sigma=st.sampled_from([0.05, 0.3]))
+def test_an_exact_interval_holds_the_enumerated_probability(which, wanted, sigma):
+    model, X, _ = machine(*which)
+    schema, codes = model.schema_, model.schema_.encode(X)[0]
+    masses, p = enumerated(model, codes, schema, sigma, wanted)
+    threshold = float(np.clip(np.median(p), 1e-3, 1 - 1e-3))
+    score, confidence = model.score_of(wanted), own_confidence(model, wanted)
+    asked = {"threshold": threshold, "continuous": True}
+    found = robustness(score, confidence, codes, schema, sigma, **asked)
+    assert found.exact  # so few cells need few boxes
+    assert found.low - 1e-9 <= masses[p >= threshold].sum() <= found.high + 1e-9
+    assert found.low <= found.probability <= found.high
+
+
+def test_a_sampled_interval_is_the_exact_binomial_one_and_covers_as_often_as_it_says():
+    truth, n, codes = 0.3, 400, np.array([0.0])
+    schema = Schema((Feature("a", "number", scale=1.0),))
+    line = NormalDist().inv_cdf(truth)  # a copy is kept with the probability of lying below it
+
+    def kept(rows):
+        return np.where(rows[:, 0] <= line, 1.0, 0.0)
+
+    found = [
+        robustness(None, kept, codes, schema, 1.0, n_copies=n, random_state=seed)
+        for seed in range(300)
+    ]
+    assert found[0] == robustness(None, kept, codes, schema, 1.0, n_copies=n, random_state=0)
+    told = binomtest(round(found[0].probability * n), n).proportion_ci(0.95, "exact")
+    assert (found[0].low, found[0].high) == pytest.approx((told.low, told.high))
+    covered = sum(each.low <= truth <= each.high for each in found)
+    assert not any(each.exact for each in found)
+    assert covered >= 0.92 * len(found)
+
+
+def test_the_clock_does_not_choose_the_method(monkeypatch):
+    model, X, _ = machine(3)
+    codes, boxes = model.schema_.encode(X)[0], []
+    monkeypatch.setattr(
+        "trust_recourse.measure.noise",
+        lambda *_, max_boxes, **__: boxes.append(max_boxes) or Noise(0.5, 0.5, max_boxes),
+    )
+    confidence = own_confidence(model, 1)
+    for n_copies in (50, 10_000):
+        found = robustness(
+            model.score_of(1), confidence, codes, model.schema_, 0.1, n_copies=n_copies
+        )
+        assert not found.exact
+    assert boxes == [50 // COPIES_PER_BOX + 1, 10_000 // COPIES_PER_BOX + 1]
+
+
+def test_no_copies_are_refused():
+    schema = Schema((Feature("a", "number", scale=1.0),))
+    with pytest.raises(ValueError, match="n_copies=0"):
+        robustness(None, lambda rows: rows[:, 0], np.zeros(1), schema, 1.0, n_copies=0)
 
 
 def test_the_laws_above_see_probabilities_between_0_and_1():

@@ -6,8 +6,8 @@ without a step moves by anything, an ordinal by its levels, as far as there are 
 booleans and missing values stay. If the noise is **continuous**, as in the paper, numbers and
 integers move by fractions of their steps too, and ordinals stay. The decision is kept where the
 confidence of the wanted class, as `predict_proba` gives it, is at least the threshold. `noise`
-computes the probability of that on a model with cells, up to an error it states; `copies` estimates
-it from noisy copies, for any model.
+computes the probability of that on a model with cells, up to an error it states. `copies` estimates
+it from noisy copies, for any model. `robustness` chooses between the two and returns an interval.
 
 **Plausibility.** A test is any function of a table, rows in the data's own values, that says for
 each row whether it is plausible: `NearNeighbours`, `Isolation`, a function of one row in `EachRow`,
@@ -39,16 +39,37 @@ from trust_recourse.schema import Feature, Schema
 from trust_recourse.schema.scalars import plain
 from trust_recourse.schema.steps import moved, steps_to
 from trust_recourse.vocabulary import PlausibleBy
+from trust_recourse.wording import between
 
 Confidence: TypeAlias = Callable[[Floats], Floats]  # rows of codes → the wanted class's confidence
 Rows: TypeAlias = pd.DataFrame | NDArray[Any]
 
+TOLERANCE = 1e-4  # of a probability that is called exact
 MOST_AT_ONCE = 256  # boxes split together, so that the model bounds their parts in one call
 ROUNDING = 1e-12  # of all the masses added up, with room to spare
+COPIES = 10_000  # drawn where the exact method does not end
+COPIES_PER_BOX = 80  # the exact method gets one box for so many copies, at most half their time
+LEVEL = 0.95  # of the interval around a share of copies
 ROWS_AT_ONCE = 256  # whose distances to all known rows are held in memory together
 
 
 # ---------------------------------------------------------------- noise
+
+
+class Robustness(NamedTuple):
+    """How likely noise leaves a decision as it is, and the interval that the number lies in.
+
+    The interval is certain if `exact`. Otherwise it is the exact binomial 95 % interval (Clopper
+    and Pearson 1934) around the share of noisy copies.
+    """
+
+    probability: float
+    low: float
+    high: float
+    exact: bool
+
+    def __str__(self) -> str:
+        return between(self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -67,7 +88,7 @@ def noise(
     sigma: float,
     *,
     threshold: float = 0.5,
-    tolerance: float = 1e-4,
+    tolerance: float = TOLERANCE,
     max_boxes: int = 100_000,
     continuous: bool = False,
 ) -> Noise:
@@ -101,6 +122,50 @@ def noise(
         split.step(min(MOST_AT_ONCE, (max_boxes - split.boxes) // 2))
     middle = (split.kept + 1.0 - split.lost) / 2
     return Noise(min(max(middle, 0.0), 1.0), split.error, split.boxes)
+
+
+def robustness(
+    score: Score | None,
+    confidence: Confidence,
+    codes: Floats,
+    schema: Schema,
+    sigma: float,
+    *,
+    threshold: float = 0.5,
+    n_copies: int = COPIES,
+    random_state: int | np.random.Generator = 0,
+    continuous: bool = False,
+) -> Robustness:
+    """How likely noise keeps a decision: exact where few boxes are enough, otherwise estimated.
+
+    The number of boxes depends on `n_copies` alone, so the clock never decides which method runs.
+    """
+    _check_count("n_copies", n_copies)
+    if score is not None:
+        boxes = n_copies // COPIES_PER_BOX + 1
+        found = noise(
+            score, codes, schema, sigma,
+            threshold=threshold, max_boxes=boxes, continuous=continuous,
+        )  # fmt: skip
+        low, high = _binomial(round(found.probability * n_copies), n_copies)
+        if 2 * found.error <= high - low:  # copies would say no more
+            low, high = found.probability - found.error, found.probability + found.error
+            return Robustness(found.probability, max(low, 0.0), min(high, 1.0), exact=True)
+    share = copies(
+        confidence, codes, schema, sigma,
+        threshold=threshold, n_copies=n_copies, random_state=random_state, continuous=continuous,
+    )  # fmt: skip
+    return Robustness(share, *_binomial(round(share * n_copies), n_copies), exact=False)
+
+
+def _binomial(kept: int, of: int) -> tuple[float, float]:
+    """The interval of Clopper and Pearson for a share."""
+    from scipy.special import betaincinv
+
+    beyond = (1.0 - LEVEL) / 2
+    low = betaincinv(kept, of - kept + 1, beyond) if kept > 0 else 0.0
+    high = betaincinv(kept + 1, of - kept, 1.0 - beyond) if kept < of else 1.0
+    return float(low), float(high)
 
 
 def copies(

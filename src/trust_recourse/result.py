@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,7 @@ from trust_recourse.explain import (
     places,
 )
 from trust_recourse.files import write_whole
-from trust_recourse.measure import copies, noise
+from trust_recourse.measure import COPIES, Robustness, robustness
 from trust_recourse.question import (
     Option,
     Point,
@@ -58,20 +58,6 @@ NAMED = 3  # features that a line about them names
 OTHER = "the cheapest that leaves alone at least half of what each cheaper way changes"
 EXTRA = "a plausibility test, min_radius or survives"  # that no proof covers
 FEW_BOXES, SOME_BOXES = 64, 4096  # of a proof: no better one is looked for, and it is given up
-
-
-class Robustness(NamedTuple):
-    """How often noise leaves the decision as it is."""
-
-    probability: float | None  # surely within `error` of this; None for a model without cells
-    error: float | None
-    copies: float  # the share of noisy copies that keep it
-
-    def __repr__(self) -> str:
-        if self.probability is None:
-            return f"{self.copies:.1%} of noisy copies keep the decision"
-        exact = f"{self.probability:.4%} ± {self.error:.4%}"
-        return f"kept with probability {exact} ({self.copies:.0%} of noisy copies)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,33 +140,26 @@ class Result:
         option: int = 0,
         sigma: float = 0.01,
         *,
-        tolerance: float = 1e-4,
-        n_copies: int = 50,
+        n_copies: int = COPIES,
         random_state: int = 0,
         continuous: bool = False,
     ) -> Robustness:
-        """The probability that Gaussian noise keeps the decision.
+        """The probability that Gaussian noise keeps the decision, and an interval around it.
 
-        `sigma` is in scaled units. It is the noise of every number, integer and ordinal, to the
-        nearest of its steps; if it is continuous, as in the paper, numbers and integers move by
-        fractions too, and ordinals stay. The probability is exact up to the error it states, at
-        most the tolerance unless the search for it grows too long; the copies are the paper's
-        estimate.
+        `sigma` is in scaled units. The noise moves every number, integer and ordinal to the
+        nearest of its steps. Continuous noise, as in the paper, moves numbers and integers by
+        fractions too, and ordinals stay. The probability is exact to 0.01 points where a fixed
+        number of boxes is enough. Otherwise it is the share of `n_copies` noisy copies, with the
+        exact binomial 95 % interval.
         """
         recourse, decision = self.recourse, self.decision
-        codes = self._option(option).codes
-        estimate = copies(
-            lambda rows: recourse.judged(rows, decision), codes, recourse.schema, sigma,
+        return robustness(
+            recourse.score_for(decision) if recourse.exact else None,
+            lambda rows: recourse.judged(rows, decision), self._option(option).codes,
+            recourse.schema, sigma,
             threshold=decision.confidence, n_copies=n_copies, random_state=random_state,
             continuous=continuous,
         )  # fmt: skip
-        if not recourse.exact:
-            return Robustness(None, None, estimate)
-        found = noise(
-            recourse.score_for(decision), codes, recourse.schema, sigma,
-            threshold=decision.confidence, tolerance=tolerance, continuous=continuous,
-        )  # fmt: skip
-        return Robustness(found.probability, found.error, estimate)
 
     def ranges(self, option: int = 0, feature: str | None = None) -> pd.DataFrame:
         """From where to where the values of an option may go: on all of it what was asked holds.
@@ -417,8 +396,9 @@ class Result:
             },
             confidence=option.confidence,
             radius=self.radius(at),
-            noise=kept.copies if kept.probability is None else kept.probability,
-            noise_error=kept.error or 0.0,
+            noise=kept.probability,
+            noise_low=kept.low,
+            noise_high=kept.high,
             **why.support(),
         )
 

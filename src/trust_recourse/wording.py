@@ -6,7 +6,7 @@ import difflib
 import math
 import re
 from collections.abc import Collection, Iterable
-from decimal import ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 MOST_DIGITS = 20  # after which all of a number is written
@@ -149,6 +149,18 @@ def percent(share: float, digits: int = 1) -> str:
     ('99.9%', '100.0%')
     """
     return f"{Decimal(floored(share, digits=digits + 2)).scaleb(2):f}%"
+
+
+def between(low: float, high: float) -> str:
+    """Write the interval of a share in percent, rounded outward to one decimal.
+
+    >>> between(0.1823, 0.1977), between(0.99951, 1.0), between(0.0, 0.0)
+    ('18.2–19.8%', '99.9–100%', '0%')
+    """
+    ends = (_decimal(low).scaleb(2), ROUND_FLOOR), (_decimal(high).scaleb(2), ROUND_CEILING)
+    told = [f"{end.quantize(Decimal('0.1'), way):f}".removesuffix(".0") for end, way in ends]
+    a, b = (each if each in ("0", "100") else f"{float(each):.1f}" for each in told)
+    return f"{a}%" if a == b else f"{a}–{b}%"
 
 
 def distance(radius: float | None) -> str:

@@ -180,7 +180,7 @@ def test_the_demo_tells_confidence_from_robustness(told, asked):
             kept = result.robustness(at, demo.SIGMA)
             cells = (
                 f"{room} +{option.x['nodes']} +{option.confidence:.3f} +{option.cost:.3f} "
-                f"+{distance(result.radius(at))} +{kept.probability:.2%} +{kept.copies:.0%}"
+                f"+{distance(result.radius(at))} +{kept}"
             )
             assert re.search(cells, text), cells
     edge = [asked.radius(at) for at in range(len(asked.options))]

@@ -458,7 +458,7 @@ def test_a_comparison_holds_what_the_result_says_of_each_option():
     for i, (option, each) in enumerate(zip(result.options, compared.measured, strict=True)):
         assert (each.cost, each.confidence) == (option.cost, option.confidence)
         assert each.radius == result.radius(i)
-        assert each.noise == result.robustness(i, 0.02).probability
+        assert (each.noise, each.noise_low, each.noise_high) == result.robustness(i, 0.02)[:3]
         place = places_.all[i + 1]
         supports = result.recourse.model.polarity_ > 0
         assert each.carrying == tuple(np.flatnonzero(place.holds & supports))

@@ -28,6 +28,7 @@ from trust_recourse.plot import (
     sweep_info,
 )
 from trust_recourse.plot.frontier import APART
+from trust_recourse.plot.safety import COPIES
 from trust_recourse.report import expected_calibration_error, reliability_curve
 from trust_recourse.wording import floored
 from worlds import machine, paper_machine, person_schema
@@ -103,7 +104,7 @@ def test_the_frontier_is_that_of_the_recourse_and_the_options_those_of_the_resul
     assert info.options["cost"].tolist() == [o.cost for o in result.options]
     assert info.options["confidence"].tolist() == [o.confidence for o in result.options]
     for at in range(len(result.options)):
-        exact = result.robustness(at, 0.01).probability
+        exact = result.robustness(at, 0.01, n_copies=COPIES).probability
         assert info.options["safety"][at] == pytest.approx(exact, abs=2e-3)
     radii = frontier_info(result, safety="radius")
     assert radii.options["safety"].tolist() == [
@@ -128,7 +129,7 @@ def test_each_option_that_is_proved_is_a_step_and_each_shaded_step_says_its_safe
     for _, step in shaded.iterrows():
         at = recourse.find(step[list(recourse.schema.names)], 1e-9)
         assert at.options[0].confidence == pytest.approx(step["confidence"])
-        assert at.robustness(0).probability == pytest.approx(step["safety"], abs=2e-3)
+        assert at.robustness(0, n_copies=COPIES).probability == step["safety"]
 
 
 def test_the_staircase_is_drawn_with_the_options_the_person_and_the_decision(result):
@@ -215,7 +216,7 @@ def test_without_cells_the_trials_that_no_other_beats_stand_for_the_staircase(ot
     for _, step in info.steps.iloc[1:].iterrows():
         same = (tried["cost"] == step["cost"]) & (tried["confidence"] == step["confidence"])
         assert same.any()
-    assert info.options["safety"][0] == result.robustness(0).copies
+    assert info.options["safety"][0] == result.robustness(0, n_copies=COPIES).probability
     ax = drawn(result.plot()).axes[0]
     assert "nothing is proved" in ax.get_title()
     with pytest.raises(TypeError, match="radius needs a model with cells"):
@@ -431,7 +432,7 @@ def test_more_confidence_never_costs_less_and_what_is_out_of_reach_is_marked(res
         first = next(o for o in result.options if o.target.confidence == row.target)
         assert (row.cost, row.confidence) == (first.cost, first.confidence)
         at = result.options.index(first)
-        assert row.safety == pytest.approx(result.robustness(at).probability, abs=2e-3)
+        assert row.safety == result.robustness(at, n_copies=COPIES).probability
     assert info.max_confidence == {"the cheapest option": result.max_confidence.most}
     axes = draw_sweep(info)
     drawn(axes[0].figure)

@@ -166,7 +166,8 @@ def test_samples_come_to_the_probability_that_is_told(cut, continuous):
         result = Recourse(model, decision_threshold=level).find(person)
         found = result.robustness(sigma=0.15, continuous=continuous)
         told.append(found.probability)
-        assert found.error <= (1e-11 if not cut else 1e-4 if continuous else 5e-3)
+        assert found.exact
+        assert found.high - found.low <= (1e-10 if not cut else 5e-3 if continuous else 2e-2)
         sampled.append(
             copies(
                 recourse.confidences,

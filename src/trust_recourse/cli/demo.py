@@ -285,13 +285,13 @@ def _robustness(console: Console, result: Result) -> None:
     console.print(
         "The cheapest answer goes no further than it must, so it sits on an edge. Would the model "
         f"still say yes just beyond it? Disturb every column by Gaussian noise of {SIGMA:.0%} of "
-        f"its range ({SIGMA * scale:.1f} nodes): 'kept' is the exact probability of a yes, "
-        "'copies' the paper's estimate of it, from 50 noisy copies. 'radius' is how far every "
+        f"its range ({SIGMA * scale:.1f} nodes): 'robust' is the probability of a yes. "
+        "'radius' is how far every "
         "column may be off, as a share of its range, before the yes is lost, proved. Below each "
         f"answer is the cheapest one asked with min_radius={ROOM} ({ROOM * scale:.1f} nodes):"
     )
     table = page.table(
-        "at least", "min_radius", "nodes", "confidence", "cost", "radius", "kept", "copies", text=2
+        "at least", "min_radius", "nodes", "confidence", "cost", "radius", "robust", text=2
     )
     for level in CONFIDENCES:
         if _option_for(result, level) is not None:
@@ -308,9 +308,7 @@ def _safety(result: Result, level: float) -> list[str]:
     if option is None:
         return _cells(None)
     at = result.options.index(option)
-    kept = result.robustness(at, SIGMA)
-    kept_in = (f"{kept.probability:.2%}", f"{kept.copies:.0%}")
-    return [*_cells(option), distance(result.radius(at)), *kept_in]
+    return [*_cells(option), distance(result.radius(at)), str(result.robustness(at, SIGMA))]
 
 
 def _frontier(console: Console, result: Result) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from trust_recourse.report.answers import Safety
 
 ABOUT = "All of it is about the model: that it would say yes, not that the world would change."
+SAMPLED = ", as a 95% interval where noisy copies were counted"
 UNANSWERED = ("infeasible", "not_found")
 
 
@@ -148,19 +149,19 @@ def decision(result: Result) -> str:
 
 def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked: int) -> None:
     from trust_recourse.report.answers import SIGMA
-    from trust_recourse.wording import distance, percent
+    from trust_recourse.wording import distance
 
     console.print(f"{decision(result)}\n")
     if result.options:
         table = page.table(
-            "", "asked for", "change", "confidence", "cost", "radius", "kept", text=3
+            "", "asked for", "change", "confidence", "cost", "radius", "robust", text=3
         )
         table.columns[2].no_wrap = False
-        for at, (option, (radius, kept, _)) in enumerate(zip(result.options, safe, strict=True)):
+        for at, (option, (radius, noise)) in enumerate(zip(result.options, safe, strict=True)):
             table.add_row(
                 str(at + 1), option.target.words, words(result, option),
                 result.formatted(option.confidence, option.target), f"{option.cost:.4g}",
-                distance(radius), percent(kept),
+                distance(radius), str(noise),
             )  # fmt: skip
         console.print(table)
         console.print()
@@ -174,10 +175,11 @@ def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked:
             "no part of it."
         )
     if result.options:
+        sampled = "" if all(each.noise.exact for each in safe) else SAMPLED
         console.print(
-            "\nradius: a yes stays a yes while every number is off by less than that share of its "
-            f"scale. kept: how likely it stays one under Gaussian noise of {SIGMA:.0%} of each. "
-            "Both move whole numbers as a whole."
+            "\nradius: the approval holds while every number is off by less than that share of its "
+            f"scale. robust: how likely it holds under Gaussian noise of {SIGMA:.0%} of each scale"
+            f"{sampled}. Both move whole numbers as a whole."
         )
     console.print(ABOUT)
 

@@ -13,13 +13,10 @@ import pandas as pd
 from trust_recourse import markup
 from trust_recourse.explain.explanation import Explanation
 from trust_recourse.question import formatted
-from trust_recourse.wording import distance, percent
+from trust_recourse.wording import between, distance
 
 SAME = 1e-9  # costs and distances this near are equal
-
-
-def _noise(kept: float, error: float) -> str:
-    return f"{percent(kept, 2)}{f' ± {error:.2%}' if error >= 5e-5 else ''}"
+SAFE = "robustness under noise"
 
 
 class Writing(NamedTuple):
@@ -28,9 +25,6 @@ class Writing(NamedTuple):
     cost: Callable[[float], str] = "{:.4g}".format
     rise: Callable[[float], str] = "+{:.0%}".format  # of the cost, as a share of it
     confidence: Callable[..., str] = formatted  # beside it the threshold and the target, if any
-    kept: Callable[[float, float], str] = _noise  # robustness under noise, and its error
-    safety: Callable[[float], str] = percent  # the same within the sentence
-    safe: str = "safety under noise"  # what that is called there
 
 
 COMMANDS = Writing()
@@ -44,7 +38,8 @@ class Measured(NamedTuple):
     confidence: float
     radius: float  # certified, in scaled units; infinite if the decision is lost nowhere
     noise: float  # the probability that noise leaves the decision as it is
-    noise_error: float
+    noise_low: float  # the interval that it lies in
+    noise_high: float
     carrying: tuple[int, ...] = ()  # rules for the wanted class whose statement holds
     fragile: tuple[int, ...] = ()  # those of them that may tighten
     silence: float | None = None  # None of a model without rules
@@ -116,8 +111,8 @@ class Comparison:
                 for place in (why.start, why.end)
             ],
             "certified radius": [distance(each.radius) for each in self.measured],
-            f"robustness under noise {self.sigma:g}": [
-                form.kept(each.noise, each.noise_error) for each in self.measured
+            f"{SAFE} {self.sigma:g}": [
+                between(each.noise_low, each.noise_high) for each in self.measured
             ],
         }
         if silences := [each.silence for each in self.measured if each.silence is not None]:
@@ -159,14 +154,17 @@ class Comparison:
 
 def _gains(cheaper: Measured, dearer: Measured, writing: Writing) -> tuple[list[str], list[str]]:
     """Where the dearer option is better, and where it is worse, beyond what is shown as equal."""
-    unsure = cheaper.noise_error + dearer.noise_error
+    safe = {each.noise: between(each.noise_low, each.noise_high) for each in (cheaper, dearer)}
+    two = (cheaper, dearer)
+    touching = max(each.noise_low for each in two) <= min(each.noise_high for each in two)
+    unsure = math.inf if touching else 0.0
     silence = [each.silence or 0.0 for each in (cheaper, dearer)]
     counts: tuple[
         tuple[str, str, float, float, float, Callable[[Any], str]], ...
     ] = (  # wanted: more or less of it; the two; what counts as equal; how it is written
         ("more", "confidence", cheaper.confidence, dearer.confidence, 5e-4, writing.confidence),
         ("more", "certified radius", cheaper.radius, dearer.radius, SAME, distance),
-        ("more", writing.safe, cheaper.noise, dearer.noise, max(5e-4, unsure), writing.safety),
+        ("more", SAFE, cheaper.noise, dearer.noise, unsure, safe.__getitem__),
         ("more", "rules that carry it firmly", cheaper.firm, dearer.firm, 0, str),
         ("less", "fragile rules", len(cheaper.fragile), len(dearer.fragile), 0, str),
         ("less", "chance that no rule fires", silence[0], silence[1], 5e-4, "{:.3f}".format),

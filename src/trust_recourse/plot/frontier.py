@@ -73,7 +73,7 @@ def frontier_info(
     trials that no other beats stand for it.
     """
     recourse = result.recourse
-    words = safety_words(recourse, safety, sigma)
+    words = safety_words(safety, sigma)
     if recourse.exact:
         levels = [t.confidence for t in result.status if t.mode == "at_least"]
         steps = recourse.frontier(

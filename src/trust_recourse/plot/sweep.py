@@ -66,7 +66,7 @@ def sweep_info(
             "as recourse.find(x, confidence=[0.5, 0.6, 0.7])"
         )
     first = next(iter(named.values())).recourse
-    words = safety_words(first, safety, sigma)
+    words = safety_words(safety, sigma)
     return SweepInfo(
         {name: _line(result, safety, sigma) for name, result in named.items()},
         {name: r.max_confidence.most for name, r in named.items() if _ends(r)},

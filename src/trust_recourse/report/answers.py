@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from trust_recourse.measure import Robustness
     from trust_recourse.question import Option, Target
     from trust_recourse.recourse import Recourse
     from trust_recourse.result import Result
@@ -21,11 +22,10 @@ SECONDS = 2.0  # to find out what each constraint keeps a person from
 
 
 class Safety(NamedTuple):
-    """How far from a loss an option is, and how likely it is kept under noise."""
+    """How far from a loss an option is, and how likely noise keeps it."""
 
     radius: float | None  # None for a model without cells, which proves none
-    kept: float
-    error: float  # of `kept`, at most
+    noise: Robustness
 
 
 def safety(result: Result) -> list[Safety]:
@@ -35,10 +35,8 @@ def safety(result: Result) -> list[Safety]:
 
 def safety_of(result: Result, at: int) -> Safety:
     """How safe one option is."""
-    kept = result.robustness(at, SIGMA)
-    if kept.probability is None:
-        return Safety(None, kept.copies, 0.0)
-    return Safety(result.radius(at), kept.probability, kept.error or 0.0)
+    radius = result.radius(at) if result.recourse.exact else None
+    return Safety(radius, result.robustness(at, SIGMA))
 
 
 def how_far(result: Result, seconds: float = SECONDS) -> dict[str, Any] | None:
@@ -115,7 +113,7 @@ def answers(
                 "confidence": option.confidence,
                 **_moved(option),
                 "radius": None if each.radius == math.inf else each.radius,
-                "kept_under_noise": each.kept,
+                "robustness": {"sigma": SIGMA, **each.noise._asdict()},
                 "ranges": None if wide is None else wide[at],
             }
             for at, (option, each) in enumerate(zip(result.options, safe, strict=True))

@@ -27,6 +27,7 @@ from trust_recourse.sums.parts import LeafParts
 
 Bools = NDArray[np.bool_]
 ZERO = float(np.float32(1e-35))  # LightGBM reads numbers up to this as 0
+MANY = 256  # rows from which on it pays to look for the nodes that all of them reach
 BEFORE_ZERO = math.nextafter(-ZERO, -math.inf)
 
 LOG_ODDS = Words(
@@ -280,10 +281,12 @@ class SumModel:
         nodes = self._nodes
         found = np.empty((len(cells), len(self.trees)), np.int64)
         may_miss = np.array([len(feature.missing) > 0 for feature in self.schema_])
+        gaps = np.where(may_miss, self.grid.sizes - 1, -1)
+        root = nodes.root if len(cells) < MANY else _shared_root(nodes, cells, gaps)
         _descend(
-            np.ascontiguousarray(cells, np.int32), np.where(may_miss, self.grid.sizes - 1, -1),
-            nodes.root, nodes.feature, nodes.left, nodes.right, nodes.cut, nodes.missing_left,
-            nodes.first, nodes.goes_left, found,
+            np.ascontiguousarray(cells, np.int32), gaps, root, nodes.feature,
+            nodes.left, nodes.right, nodes.cut, nodes.missing_left, nodes.first, nodes.goes_left,
+            found,
         )  # fmt: skip
         added = np.column_stack([np.full(len(cells), self.base), nodes.value[found]])
         return added.astype(self.arithmetic)
@@ -408,6 +411,18 @@ class SumModel:
                 after.raw, after.kind, *([float(p).hex() for p in part] for part in after[2:])
             ]  # fmt: skip
         return model_file.fingerprint(together(self.trees), header)
+
+
+def _shared_root(nodes: _Nodes, cells: Cells, gaps: Ints) -> Ints:
+    """The deepest node of each tree that all rows certainly reach."""
+    low, high, root = cells.min(axis=0), cells.max(axis=0), nodes.root
+    while True:
+        f, cut = nodes.feature[root], nodes.cut[root]
+        left = high[f] <= cut
+        sure = (f >= 0) & (nodes.first[root] < 0) & (high[f] != gaps[f]) & (left | (low[f] > cut))
+        if not sure.any():
+            return root
+        root = np.where(sure, np.where(left, nodes.left[root], nodes.right[root]), root)
 
 
 def listed(feature: Feature) -> bool:

@@ -375,6 +375,19 @@ class Range(ResponseBody):
     high: Value
 
 
+class Robustness(ResponseBody):
+    """How likely noise leaves the decision as it is, and the interval that the number lies in."""
+
+    sigma: float = Field(description="Of the noise, as a share of each scale.")
+    probability: float
+    low: float
+    high: float
+    exact: bool = Field(
+        description="Whether the interval is certain; else it is the 95 % interval around a share "
+        "of noisy copies."
+    )
+
+
 class Option(Moved):
     """A way to a confidence, and what is proved of it."""
 
@@ -386,7 +399,7 @@ class Option(Moved):
     sentence: str
     lower_bound: float
     radius: float | None = Field(description="null: nothing of that size loses the decision.")
-    kept_under_noise: float
+    robustness: Robustness
     ranges: dict[str, Range] | None = Field(
         description="Every allowed value within these holds, in any combination; null: not asked."
     )

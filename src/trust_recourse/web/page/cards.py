@@ -166,7 +166,7 @@ class Cards:
     def _safe(self, at: int, found: Safety) -> None:
         radius, kept, _ = self.safety[at]
         radius.text = distance(found.radius)
-        kept.text = kept_words(found.kept, found.error)
+        kept.text = str(found.noise)
 
     def _unsafe(self, why: str) -> None:
         for labels in self.safety.values():
@@ -237,11 +237,6 @@ def furthest_words(found: Reach) -> str:
     if most == then:
         return f"{said}, by these changes:"
     return f"{said}. These changes lead to {then}, and all others add less than a point:"
-
-
-def kept_words(kept: float, error: float) -> str:
-    """Robustness under noise, and how far off it may be where that shows."""
-    return f"{percent(kept)}{f' ± {100 * error:.1f} %' if error >= 5e-4 else ''}"
 
 
 def _target(result: Result) -> str:

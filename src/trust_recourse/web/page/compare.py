@@ -11,7 +11,6 @@ from trust_recourse.explain import Mover, RuleExplanation, explainable
 from trust_recourse.explain.comparison import Writing
 from trust_recourse.question import option_name
 from trust_recourse.report.answers import SIGMA
-from trust_recourse.web.page.cards import kept_words
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import grid, note, status_line
 from trust_recourse.web.page.question import with_kept
@@ -41,9 +40,6 @@ AS_CARDS = Writing(
     cost=cost,
     rise=lambda share: f"+{100 * share:.0f} %",
     confidence=lambda confidence, *_: percent(confidence),
-    kept=kept_words,
-    safety=percent,
-    safe="robustness under noise",
 )
 
 
