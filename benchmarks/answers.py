@@ -189,7 +189,7 @@ def with_function(recourse):
 
 def by_trial():
     X, y, schema = table("haberman")
-    recourse = Recourse(machine("haberman", "margin", None, "ptm"), schema)
+    recourse = Recourse(machine("haberman", "margin", None, "ptm"), schema, cost="l2")
     network = MLPClassifier((8,), max_iter=300, random_state=0, tol=0.0, n_iter_no_change=300)
     import warnings
 

@@ -85,13 +85,13 @@ def prepared():
     confidence = model.predict_proba(X)[:, 1]
     line = round(float(np.quantile(confidence, SHARE)), 4)
     refused = X[confidence < line].drop_duplicates().sample(frac=1, random_state=SEED)
-    return Recourse(model, decision_threshold=line), line, refused.reset_index(drop=True)
+    return Recourse(model, decision_threshold=line, cost="l2"), line, refused.reset_index(drop=True)
 
 
 def bare(start, stop):
     """The bare loop over some people, in a process of its own: `python batch.py bare 0 100`."""
     _, line, _ = json.loads((WORK / "bare.json").read_text())
-    recourse = Recourse(load(WORK / "model.safetensors"), decision_threshold=line)
+    recourse = Recourse(load(WORK / "model.safetensors"), decision_threshold=line, cost="l2")
     asked = [x for _, x in pd.read_parquet(WORK / "people.parquet").iloc[start:stop].iterrows()]
     for x in asked[:PART]:
         recourse.find(x, line, node_limit=NODES)
@@ -225,7 +225,7 @@ def overhead(say):
 def in_turn(first):
     """CPU seconds of the bare loop, and of a worker, over the same parts."""
     _, line, _ = json.loads((WORK / "bare.json").read_text())
-    recourse = Recourse(load(WORK / "model.safetensors"), decision_threshold=line)
+    recourse = Recourse(load(WORK / "model.safetensors"), decision_threshold=line, cost="l2")
     job = batch.Job.of(recourse, line, radius=False, merge=False)
     found = people(WORK / "people.parquet", PART)
     types = found.types(list(recourse.schema.names))
@@ -320,7 +320,7 @@ def _flat(seen):
 def million():
     """The run that `memory` watches and kills."""
     _, line, _ = json.loads((WORK / "bare.json").read_text())
-    recourse = Recourse(load(WORK / "model.safetensors"), decision_threshold=line)
+    recourse = Recourse(load(WORK / "model.safetensors"), decision_threshold=line, cost="l2")
     batch.run(
         recourse, WORK / "million.parquet", WORK / "million", line, radius=False,
         rows_per_part=MEMORY_PART, n_jobs=2,
@@ -341,7 +341,7 @@ def repeats(say):
     machine = PTMClassifier(**PAPER | {"epochs": 10}, schema=schema).fit(X, y)
     asked = X.sample(frac=1, random_state=SEED)
     for merge in (True, False):
-        job = batch.Job.of(Recourse(machine), 0.7, radius=False, merge=merge)
+        job = batch.Job.of(Recourse(machine, cost="l2"), 0.7, radius=False, merge=merge)
         batch.answer(asked.head(5), job)  # compiles
         begun = time.process_time()
         batch.answer(asked, job)
@@ -381,7 +381,7 @@ def _asked(features, clauses, thresholds, many=100):
     sizes = {"n_clauses": clauses, "T": clauses / 4, "thresholds": thresholds, "epochs": 20}
     machine = PTMClassifier(**PAPER | sizes, schema=Schema.infer(X)).fit(X, y)
     refused = X[machine.predict_proba(X)[:, 1] < 0.5].head(many)
-    recourse = Recourse(machine)
+    recourse = Recourse(machine, cost="l2")
     batch.answer(refused.head(3), batch.Job.of(recourse, 0.85))  # compiles
     searched, certified, results = [], [], []
     for _, x in refused.iterrows():

@@ -48,7 +48,7 @@ def measure(say):
 
 
 def _by_link(X, model):
-    for_each = {link: Recourse(read_by(link, model)) for link in LINKS}
+    for_each = {link: Recourse(read_by(link, model), cost="l2") for link in LINKS}
     return [
         {"link": link, **_asked(recourse, rows_of(refused(recourse, X, ASKED)))}
         for link, recourse in for_each.items()

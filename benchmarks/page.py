@@ -74,9 +74,9 @@ def serve():
 
     X, y = haberman()
     schema = Schema.infer(X).lock("age", "year").update("nodes", direction="decrease")
-    patients = Recourse(PTMClassifier(**PAPER).fit(X, y), schema)
+    patients = Recourse(PTMClassifier(**PAPER).fit(X, y), schema, cost="l2")
     cells, kind = load_breast_cancer(return_X_y=True, as_frame=True)
-    show(Timed(Recourse(PTMClassifier(**PAPER).fit(cells, kind)), cells), "/cancer")
+    show(Timed(Recourse(PTMClassifier(**PAPER).fit(cells, kind), cost="l2"), cells), "/cancer")
     mount(app, Timed(patients, X))
     listening = socket.create_server(("127.0.0.1", 0))
     print(listening.getsockname()[1], flush=True)

@@ -84,7 +84,7 @@ def questions():
     """Each question as a line to be answered, and what an engine needs to answer it."""
     for draw, table, model in product(DRAWS, TABLES, MODELS):
         (X, _, schema), fitted = table_of(table), learnt(table, model)
-        recourse = Recourse(fitted, schema)
+        recourse = Recourse(fitted, schema, cost="l2")
         refused = X[fitted.predict_proba(X)[:, 1] < 0.5].sample(frac=1, random_state=SEED)
         people = refused.iloc[draw * PEOPLE :].head(PEOPLE)
         for (person, x), level in product(people.iterrows(), LEVELS):

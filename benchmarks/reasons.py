@@ -74,12 +74,12 @@ TABLES = {"German credit": german, "HELOC": heloc, "Give Me Some Credit": give_m
 
 def agreement(name, X, schema, kind, model):
     """One line of the record: how often two methods name the same features, or the same first."""
-    recourse = Recourse(model, schema)
+    recourse = Recourse(model, schema, cost="l2")
     confidence = recourse.confidences(schema.encode(X))
     line = (
         0.5 if (confidence < 0.5).mean() > REFUSED / 2 else float(np.quantile(confidence, REFUSED))
     )
-    recourse = Recourse(model, schema, decision_threshold=line)
+    recourse = Recourse(model, schema, decision_threshold=line, cost="l2")
     rng = np.random.default_rng(SEED)
     people = X.iloc[rng.permutation(np.flatnonzero(confidence < line))[:PEOPLE]]
     reference = X.iloc[rng.permutation(len(X))[:REFERENCE]]

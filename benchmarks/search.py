@@ -113,7 +113,7 @@ def against_tpe(table, setting, through_find, kernel=None, level=0.85, asked=50)
     X, model = learnt(table, setting)
     rows = []
     for link in LINKS:
-        recourse = Recourse(read_by(link, model))
+        recourse = Recourse(read_by(link, model), cost="l2")
         people = rows_of(refused(recourse, X, asked))
         what = f"{table.__name__}, {setting}, {link}, at least {level}"
         say("small:", what)
@@ -137,7 +137,7 @@ def breast():
     X, model = learnt(breast_cancer)
     rows, theirs = [], {}
     for link in LINKS:
-        recourse = Recourse(read_by(link, model))
+        recourse = Recourse(read_by(link, model), cost="l2")
         people = rows_of(refused(recourse, X, 20))
         for level in (0.5, 0.85, 0.95):
             what = f"breast_cancer, {link}, at least {level}"
@@ -157,7 +157,7 @@ def hundred():
     for table, learn_from in ((breast_cancer, None), (heloc, HELOC_ROWS)):
         say("hundred: learning", table.__name__)
         X, model = learnt(table, "hundred", learn_from)
-        recourse = Recourse(model, unlimited(model.schema_))
+        recourse = Recourse(model, unlimited(model.schema_), cost="l2")
         people = rows_of(refused(recourse, X, 20))
         learnt_from = f" learnt from {learn_from:,} rows" if learn_from else ""
         for level in (0.5, 0.7, 0.85):
@@ -181,7 +181,7 @@ def logistic():
         X, model = learnt(table, setting, HELOC_ROWS if table is heloc else None)
         schema, y = unlimited(model.schema_), table()[1]
         ours = {
-            link: Recourse(machine, schema)
+            link: Recourse(machine, schema, cost="l2")
             for link, machine in {"margin": model, "logistic": weighed(model, X, y)}.items()
         }
         both = [refused(recourse, X).index for recourse in ours.values()]
@@ -277,7 +277,7 @@ def credit():
         say("credit: learning", table.__name__)
         X, model = learnt(table)
         for link in LINKS:
-            recourse = Recourse(read_by(link, model))
+            recourse = Recourse(read_by(link, model), cost="l2")
             people = rows_of(refused(recourse, X, 20))
             for level in (0.5, 0.7, 0.85):
                 what = f"{table.__name__}, a lender's schema, {link}, at least {level}"
@@ -298,7 +298,7 @@ def why():
     ):
         X, model = learnt(table, setting)
         for link in LINKS:
-            recourse = Recourse(read_by(link, model))
+            recourse = Recourse(read_by(link, model), cost="l2")
             what = f"{table.__name__}, {setting}, {link}: explain / find, at least 0.85"
             say("why:", what)
             found, explained = [], []
@@ -325,7 +325,7 @@ def many():
     each other, a half of the same people each.
     """
     X, model = learnt(heloc)
-    recourse = Recourse(model)
+    recourse = Recourse(model, cost="l2")
     people = refused(recourse, X)
     ways = {"one": partial(recourse.find_many, confidence=0.5)}
     ways["two"] = partial(ways["one"], n_jobs=2)
@@ -374,7 +374,7 @@ def radius():
     for table in (iris, synthetic_2d):
         X, model = learnt(table)
         for link in LINKS:
-            recourse = Recourse(read_by(link, model))
+            recourse = Recourse(read_by(link, model), cost="l2")
             people = rows_of(refused(recourse, X, 20))
             what = f"{table.__name__}, {link}, at least 0.85 within 0.05"
             say("radius:", what)
@@ -413,7 +413,7 @@ def frontier():
     for table in (iris, haberman):
         X, model = learnt(table)
         for link in LINKS:
-            recourse = Recourse(read_by(link, model))
+            recourse = Recourse(read_by(link, model), cost="l2")
             what = f"{table.__name__}, {link}: frontier / one plain search"
             say("frontier:", what)
             rows.append(staircase(what, recourse, rows_of(refused(recourse, X, 20))))

@@ -44,7 +44,7 @@ def asked():
         20, s=1.5, T=5, epochs=30, thresholds=8, binning="rows", validation_fraction=0.0,
         link="margin", use_protected=True, schema=schema, random_state=0,
     )  # fmt: skip
-    return Recourse(model.fit(X[COLUMNS], y), schema)
+    return Recourse(model.fit(X[COLUMNS], y), schema, cost="l2")
 
 
 def edges(recourse):

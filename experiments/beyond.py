@@ -85,7 +85,7 @@ def table_asked(name, link, queries, trials, limit):
     _, seconds = timed(machine.fit, X.iloc[learnt], y[learnt])
     about = {"table": name, "link": link}
     worth, people = worth_of(machine, X.iloc[held], y[held], queries)
-    recourse = Recourse(machine)
+    recourse = Recourse(machine, cost="l2")
     warm_up(recourse, people)
     answers = [
         about | {"person": int(person)} | told

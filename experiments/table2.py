@@ -258,7 +258,7 @@ def measured(asked, row, x, other, seed):
     if row.method == "tpe mc":
         rng = np.random.default_rng(seed)
         confidences = Recourse(
-            lambda X: monte_carlo(asked.model, X, METRIC_PASSES, rng), schema
+            lambda X: monte_carlo(asked.model, X, METRIC_PASSES, rng), schema, cost="l2"
         ).confidences
     found = {
         "x": codes.tolist(),
