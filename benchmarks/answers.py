@@ -1,211 +1,179 @@
-"""Answers to the last bit, so that a rebuilt search can be held against the one before.
+"""Answers to the last bit, so that a rebuilt search can be compared with the one before.
 
     python benchmarks/answers.py record            # writes results/answers.json
     python benchmarks/answers.py compare           # asks again; ends with 1 if a bit differs
-    python benchmarks/answers.py speed CHECKOUT    # CPU of the searches, beside another checkout's
+    python benchmarks/answers.py speed CHECKOUT    # CPU of the searches, next to another checkout's
 
-Some hundreds of questions over tables, links, calibrations, classes, costs, modes, engines and
-radii. Only public names are used, so that the same file runs on either side of a change. Floats
-are written by their bits; another processor may learn other machines: record where you compare.
+Over 1,500 questions of every family of models, cost, mode, engine, radius and class, about derived
+columns and retrained models too. The models are files (`answer_models.py`). Only public names are
+used, so that the same file runs on either side of a change. Floats are recorded by their bits, and
+certificates by the SHA-256 of their canonical JSON without format number and versions.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import statistics
 import subprocess
 import sys
 import time
-from functools import cache
+import warnings
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.neural_network import MLPClassifier
 
-from trust_recourse import (
-    Cost,
-    PTMClassifier,
-    Recourse,
-    Schema,
-    TMClassifier,
-    german_credit,
-    german_credit_schema,
-    haberman,
-    verify,
-)
-from trust_recourse.measure import NearNeighbours
+from answer_models import FOLDER, LASTING, MODELS, RETRAINED, path_of, table, table_name
+from trust_recourse import Cost, NearNeighbours, Recourse, load, verify
 
 FILE = Path(__file__).parent / "results" / "answers.json"
 ROUNDS = 7
-PEOPLE = {"german": 1, "breast": 1}
 FEW = {"node_limit": 2000}  # so that no question takes long
-COSTS = ("l0", "l1", "l2", {"l0": 0.1, "l1": 1.0}, {"l1": 0.5, "l2": 2.0})
-
-
-# ---------------------------------------------------------------- tables and machines
-
-
-@cache
-def table(name):
-    """Rows, classes, and what a person may change."""
-    if name == "haberman":
-        X, y = haberman()
-        return X, y, Schema.infer(X).lock("age", "year").update("nodes", direction="decrease")
-    if name == "german":
-        return *german_credit(), german_credit_schema()
-    if name == "gaps":
-        return gaps()
-    given = load_iris(as_frame=True) if name == "iris" else load_breast_cancer(as_frame=True)
-    X = given.data.iloc[:, :12]
-    y = (given.target > 0).astype(int)
-    schema = Schema.infer(X)
-    if name == "iris":  # continuous
-        for feature in schema.names[:2]:
-            schema = schema.update(feature, step=None)
-    return X, y, schema
-
-
-def gaps():
-    """Every kind of column, some values missing, and relations between columns."""
-    rng = np.random.default_rng(5)
-    n = 240
-    X = pd.DataFrame(
-        {
-            "income": rng.normal(30, 8, n).round(1),
-            "late": rng.integers(0, 5, n),
-            "months": rng.integers(2, 9, n),
-            "home": rng.choice(["own", "rent", "free"], n),
-            "grade": pd.Categorical(rng.choice(list("abc"), n), list("abc"), ordered=True),
-            "job": rng.random(n) < 0.7,
-        }
-    )
-    signs = 1 * (X.income > 30) + (X.home == "own") + X.job - 1 * (X.late > 2)
-    y = (signs >= 2).astype(int)
-    X.loc[rng.random(n) < 0.15, "income"] = -9.0
-    schema = Schema.infer(X, missing={"income": -9.0}).update("months", direction="increase")
-    return X, y, schema.relate("late <= months", "job changes => months rises by 1")
-
-
-@cache
-def machine(name, link, calibration, kind):
-    X, y, schema = table(name)
-    made = TMClassifier if kind == "tm" else PTMClassifier
-    settings = {} if kind == "tm" else {"n_states": 50, "validation_fraction": 0.0}
-    return made(
-        n_clauses=20, s=2.0, T=6, epochs=12, thresholds=12, link=link, calibration=calibration,
-        binning="rows", schema=schema, random_state=0, **settings,
-    ).fit(X, y)  # fmt: skip
-
-
-MACHINES = [
-    ("haberman", "margin", None, "ptm"),
-    ("haberman", "vote", "isotonic", "ptm"),
-    ("haberman", "margin", None, "tm"),
-    ("iris", "margin", None, "ptm"),
-    ("iris", "vote", None, "ptm"),
-    ("gaps", "margin", "isotonic", "ptm"),
-    ("gaps", "vote", "sigmoid", "ptm"),
-    ("gaps", "vote", None, "tm"),
-    ("german", "margin", "sigmoid", "ptm"),
-    ("german", "vote", None, "ptm"),
-    ("breast", "margin", None, "ptm"),
-]
-
-
-def refused(recourse, X, many):
-    kept = [x for _, x in X.iloc[:200].iterrows() if recourse.confidence(x) < 0.5]
-    return kept[:: max(len(kept) // many, 1)][:many]
+COSTS = ("l1", "l2", "l0", {"l0": 0.1, "l1": 1.0}, {"l1": 0.5, "l2": 2.0})
+LEVELS = (0.5, 0.6, 0.85)
+UNTRUE = ("format", "versions", "trust_recourse")  # entries of a certificate that no proof rests on
 
 
 # ---------------------------------------------------------------- questions
 
 
+@cache
+def model_of(name):
+    return load(path_of(name))
+
+
+@cache
+def retrained(name):
+    return [load(path) for path in sorted(FOLDER.glob(f"{path_of(RETRAINED.format(name)).stem}-*"))]
+
+
+def refused(recourse, X, many):
+    """Refused people, spread over the first rows of a table."""
+    rows = X.iloc[:200]
+    said = recourse.confidences(recourse.schema.encode(rows))
+    kept = np.flatnonzero(said < recourse.decision_threshold)
+    return [rows.iloc[at] for at in kept[:: max(len(kept) // many, 1)][:many]]
+
+
 def questions():
     """Names of questions, and what answers each."""
-    for at, of in enumerate(MACHINES):
-        X, _, schema = table(of[0])
-        for wanted, (c, cost) in product((0, 1), enumerate(COSTS)):
-            if (at + wanted + c) % 2 and of[0] != "haberman":
+    for at, name in enumerate(MODELS):
+        X, _, schema = table(table_name(name))
+        model = model_of(name)
+        classes = [*model.classes_]
+        for wanted, (c, cost) in product(range(len(classes)), enumerate(COSTS)):
+            if (at + wanted + c) % 2 and cost != "l1":
                 continue
-            recourse = Recourse(machine(*of), schema, cost, wanted=[*machine(*of).classes_][wanted])
-            for p, x in enumerate(refused(recourse, X, PEOPLE.get(of[0], 2))):
-                key = f"{'-'.join(map(str, of))} wanted {wanted} cost {c} person {p}"
-                yield from about(key, recourse, x, p + c + at)
+            recourse = Recourse(model, schema, cost, wanted=classes[wanted])
+            for p, x in enumerate(refused(recourse, X, 2)):
+                key = f"{name}, wanted {wanted}, cost {c}, person {p}"
+                yield from about(key, recourse, x, p + c + at, several=len(classes) > 2)
+    yield from by_retrained()
     yield from by_trial()
 
 
-def about(key, recourse, x, turn):
-    """The questions about one person; which of the dearer ones, by turns."""
-    yield f"{key}: levels", lambda: told(recourse.find(x, [0.5, 0.6, 0.85], node_limit=3000))
+def about(key, recourse, x, turn, *, several):
+    """Five questions about one person: levels, a band, and three of the others by turns."""
+    yield f"{key}: levels", lambda: told(recourse.find(x, LEVELS, node_limit=3000))
     yield f"{key}: band", lambda: told(recourse.find(x, 0.6, mode="band", tolerance=0.04, **FEW))
-    dear = [
-        ("ways", lambda: told(recourse.find(x, 0.55, n_options=3, **FEW))),
-        (
-            "radius",
-            lambda: told(
-                recourse.find(x, 0.5, min_radius=0.03, continuous=True, **FEW), safety=True
-            ),
-        ),
-        (
-            "floor",
-            lambda: told(
-                recourse.find(x, 0.6, min_radius=0.02, floor=0.55, continuous=True, **FEW)
-            ),
-        ),
-        ("furthest", lambda: option_told(recourse.reachable(x, **FEW).furthest)),
-        ("stairs", lambda: stairs_told(recourse.frontier(x, resolution=None, **FEW))),
-        ("gap", lambda: told(recourse.find(x, 0.6, gap=0.05, **FEW))),
-        ("few", lambda: told(recourse.find(x, 0.7, node_limit=40))),
-        ("safety", lambda: told(recourse.find(x, 0.6, **FEW), safety=True)),
-        ("proof", lambda: proof_told(recourse, x)),
-        ("function", lambda: told(with_function(recourse).find(x, 0.55, **FEW))),
-        ("plausible", lambda: told(recourse.find(x, 0.5, plausible=near(recourse.schema), **FEW))),
-    ]
-    for name, ask in (dear[turn % 11], dear[(turn + 4) % 11], dear[(turn + 8) % 11]):
-        yield f"{key}: {name}", ask
+    others = [*others_about(recourse, x, several=several).items()]
+    for k in sorted({(turn + step * len(others) // 3) % len(others) for step in range(3)}):
+        name, ask = others[k]
+        yield f"{key}: {name}", partial(answered, ask)
+
+
+def others_about(recourse, x, *, several):
+    """The further questions about one person, by name."""
+
+    def find(level, *, safety=False, **how):
+        return told(recourse.find(x, level, **FEW | how), safety=safety)
+
+    asked = {
+        "options": partial(find, 0.55, n_options=3),
+        "apart": partial(find, 0.55, n_options=2, min_distance=0.05),
+        "radius": partial(find, 0.5, min_radius=0.03, continuous=True, safety=True),
+        "floor": partial(find, 0.6, min_radius=0.02, floor=0.55, continuous=True),
+        "radius by steps": partial(find, 0.5, min_radius=0.02),
+        "most confident": lambda: option_told(recourse.reachable(x, **FEW).furthest),
+        "frontier": lambda: frontier_told(recourse.frontier(x, resolution=None, **FEW)),
+        "coarse frontier": lambda: frontier_told(recourse.frontier(x, resolution=0.05, **FEW)),
+        "gap": partial(find, 0.6, gap=0.05),
+        "few boxes": partial(find, 0.7, node_limit=40),
+        "safety": partial(find, 0.6, safety=True),
+        "few changes": partial(find, 0.6, max_changes=2),
+        "limits": lambda: find(0.6, limits={first(recourse.schema): (None, half(recourse, x))}),
+        "ranges": lambda: ranges_told(recourse.find(x, 0.55, **FEW)),
+        "proof": lambda: proof_told(recourse, x),
+        "proof of few changes": lambda: proof_told(recourse, x, max_changes=1),
+        "function": lambda: told(with_function(recourse).find(x, 0.55, **FEW)),
+        "plausible": lambda: find(0.5, plausible=near(recourse.schema)),
+    }
+    return asked | ({"argmax": lambda: find(None, mode="wins")} if several else {})
+
+
+def answered(ask):
+    """The answer, or the kind of error: some families reject some questions."""
+    try:
+        return ask()
+    except (ValueError, TypeError) as error:
+        return {"error": type(error).__name__}
+
+
+def first(schema):
+    """The first number that may change."""
+    kinds = ("number", "integer")
+    return next(f.name for f in schema if f.movable and not f.derived and f.kind in kinds)
+
+
+def half(recourse, x):
+    name = first(recourse.schema)
+    _, upper = recourse.schema[name].bounds
+    return (float(x[name]) + upper) / 2 if x[name] <= upper else upper
 
 
 @cache
 def near(schema):
-    names = {of[0] for of in MACHINES}
-    X = next(table(name)[0] for name in names if table(name)[2] == schema)
+    names = {table_name(name) for name in MODELS}
+    X = next(table(name)[0] for name in names if table(name)[2].names == schema.names)
     return NearNeighbours(X, schema=schema)
 
 
 def with_function(recourse):
-    """The same, with a function as the cost of the last feature."""
-    name = recourse.schema.names[-1]
-    feature = recourse.schema[name]
-    where = getattr(feature, "actions", None) or feature.moves  # what it was called before
-    if where(0.0).count() > 1000:
+    """The same, with a function as the cost of the last feature that costs anything."""
+    feature = [each for each in recourse.schema if not each.derived][-1]
+    if feature.actions(feature.bounds[0] if np.isfinite(feature.bounds[0]) else 0.0).count() > 1000:
         return recourse
-    cost = Cost.named(recourse.cost, {name: lambda a, b: 0.25 + 0.5 * (str(a) < str(b))})
+    cost = Cost.named(recourse.cost, {feature.name: lambda a, b: 0.25 + 0.5 * (str(a) < str(b))})
     return Recourse(recourse.model, recourse.schema, cost, wanted=recourse.wanted)
 
 
-def by_trial():
-    X, y, schema = table("haberman")
-    recourse = Recourse(machine("haberman", "margin", None, "ptm"), schema, cost="l2")
-    network = MLPClassifier((8,), max_iter=300, random_state=0, tol=0.0, n_iter_no_change=300)
-    import warnings
+def by_retrained():
+    """Answers that retrained models accept too."""
+    for name, cost in product(LASTING, ("l1", "l2")):
+        X, _, schema = table(table_name(name))
+        recourse = Recourse(model_of(name), schema, cost, also=retrained(name))
+        for p, x in enumerate(refused(recourse, X, 4)):
+            for share in (0.5, 0.75):
+                yield (
+                    f"{name}, cost {cost}, person {p}: survives {share}",
+                    lambda r=recourse, x=x, s=share: told(r.find(x, 0.5, survives=s, **FEW)),
+                )
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        network.fit(X.to_numpy(), y)
-    other = Recourse(network, Schema.infer(X), "l1")
+
+def by_trial():
+    """Answers of the engines that read no model."""
+    name = "haberman machine margin"
+    X, _, schema = table("haberman")
+    recourse = Recourse(model_of(name), schema, cost="l2")
     for p, x in enumerate(refused(recourse, X, 2)):
-        for engine, n in (("tpe", 40), ("gp", 12), ("spheres", 200)):
+        for engine, n in (("tpe", 40), ("gp", 12), ("spheres", 200), ("portfolio", 40)):
             yield (
-                f"haberman {engine} person {p}",
+                f"{name}, {engine}, person {p}",
                 lambda x=x, e=engine, n=n: told(recourse.find(x, 0.6, engine=e, n_trials=n)),
             )
-    for p, x in enumerate(refused(other, X, 2)):
-        yield f"network wachter person {p}", lambda x=x: told(other.find(x, 0.6, engine="wachter"))
-        yield f"network auto person {p}", lambda x=x: told(other.find(x, 0.6, n_trials=40))
 
 
 # ---------------------------------------------------------------- answers
@@ -234,31 +202,42 @@ def told(result, safety=False):
         found["radius"] = [
             bits(result.radius(0, norm=norm, continuous=True)) for norm in ("linf", "l1", "l2")
         ]
-        kept = result.robustness(0, sigma=0.02, tolerance=1e-3, continuous=True)
-        found["noise"] = [bits(kept.probability), bits(kept.error), bits(kept.copies)]
+        kept = result.robustness(0, sigma=0.02, continuous=True)
+        found["noise"] = [bits(each) for each in kept[:3]]
     return found
 
 
-def stairs_told(stairs):
+def frontier_told(points):
     return {
-        "complete": bool(stairs.attrs["complete"]),
-        "steps": [[bits(a), bits(b)] for a, b in zip(stairs.cost, stairs.confidence, strict=True)],
+        "complete": bool(points.attrs["complete"]),
+        "points": [[bits(a), bits(b)] for a, b in zip(points.cost, points.confidence, strict=True)],
     }
 
 
-def proof_told(recourse, x):
-    result = recourse.find(x, 0.6, **FEW)
+def ranges_told(result):
+    if not result.options:
+        return told(result)
+    spans = result.ranges(0).itertuples(index=False)
+    return told(result) | {"ranges": [[name, str(low), str(high)] for name, low, high in spans]}
+
+
+def proof_told(recourse, x, **how):
+    result = recourse.find(x, 0.6, **FEW, **how)
     if "not_found" in map(str, result.status.values()):
         return told(result)
-    verdict = verify(result.certificate(), recourse.model)
-    return told(result) | {"proved": str(verdict.status), "least": bits(verdict.lower_bound)}
+    proof = result.certificate()
+    verdict = verify(proof, recourse.model)
+    parts = {key: part for key, part in proof.to_dict().items() if key not in UNTRUE}
+    canonical = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return told(result) | {
+        "proved": str(verdict.status), "least": bits(verdict.lower_bound),
+        "certificate": hashlib.sha256(canonical.encode()).hexdigest(),
+    }  # fmt: skip
 
 
 def answers():
-    found = {}
-    for key, ask in questions():
-        found[key] = ask()
-    return found
+    warnings.simplefilter("ignore")
+    return {key: ask() for key, ask in questions()}
 
 
 # ---------------------------------------------------------------- commands
@@ -276,7 +255,7 @@ def compare():
 
 def searches():
     """The questions that are searched with proof, by name."""
-    by_trial = ("tpe", "gp", "spheres", "network")
+    by_trial = (" tpe", " gp", " spheres", " portfolio")
     return {key: ask for key, ask in questions() if not any(word in key for word in by_trial)}
 
 
