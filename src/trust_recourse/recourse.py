@@ -44,7 +44,7 @@ from trust_recourse.search.diverse import diverse, levers, repeats
 from trust_recourse.search.engines import BY_TRIAL, NAMES, UNREAD, Engine, asking, lacking
 from trust_recourse.search.essential import essential, worth
 from trust_recourse.search.exact import Answer, Beside, Exact, Keep, Robust
-from trust_recourse.search.frontier import Staircase
+from trust_recourse.search.frontier import FINEST, Staircase
 from trust_recourse.search.survival import Judgement, least_demand
 from trust_recourse.softmax import beside_strongest
 from trust_recourse.sums.learnt import Watch
@@ -543,8 +543,8 @@ class Recourse:
         x : a person, as a Series, a dict or a one-row table.
         confidence : levels that it leads through; the decision threshold if None.
         resolution : neighbours lie at most this far apart in confidence, where such steps exist;
-            None gives every step, which may be very many, from the cheapest up; so does a cost
-            with functions of its own.
+            at least 1e-6. None gives every step, which may be very many, from the cheapest up; so
+            does a cost with functions of its own.
         max_steps : at most so many rows, those nearest to the levels.
         node_limit, time_limit : end the search after so many boxes, or seconds, for all of it.
 
@@ -1133,10 +1133,10 @@ def _rows(packed: bytes, people: pd.DataFrame, question: bytes) -> list[dict[str
 
 
 def _refuse_resolution(resolution: float | None, max_steps: int) -> None:
-    if resolution is not None and not (is_number(resolution) and 0 < resolution < 1):
+    if resolution is not None and not (is_number(resolution) and FINEST <= resolution < 1):
         raise ValueError(
-            f"resolution={resolution!r}; expected a number between 0 and 1, such as 0.01, or None "
-            "for every step"
+            f"resolution={resolution!r}; expected a number from {FINEST:g} up to, but not "
+            "including, 1. Give a larger one, such as 0.01, or None for every step"
         )
     if not isinstance(max_steps, int) or max_steps < 2:
         raise ValueError(f"max_steps={max_steps!r}; expected a whole number of at least 2")

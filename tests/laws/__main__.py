@@ -34,7 +34,7 @@ FORK = multiprocessing.get_context("fork")
 LAWS = {  # and their modules
     "machines": "checks", "lines": "lines", "tables": "tables", "trees": "trees",
     "classes": "classes", "knapsack": "knapsack",
-    "pipelines": "pipelines", "mip": "mip", "answers": "answers", "lasting": "lasting",
+    "pipelines": "pipelines", "mip": "mip", "answers": "answers", "lasting": "lasting", "service": "service",
 }  # fmt: skip
 
 
