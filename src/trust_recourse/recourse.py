@@ -375,7 +375,8 @@ class Recourse:
     def current(self) -> Recourse:
         """The same with the model as it is now: itself, unless that was fitted again since.
 
-        All questions begin here. Answers that were given before stay with the model of then.
+        All questions begin here. Answers from before keep their numbers; `Result.check_model` says
+        whether they can still be explained.
         """
         if self._watch is not None and self._watch.untouched():
             return self
@@ -386,6 +387,12 @@ class Recourse:
         if self._latest is None or self._latest._learnt != learnt:
             self._latest = self._read_again()
         return self._latest
+
+    def unchanged(self) -> bool:
+        """Whether the model is still what it was when this was made, as far as can be seen."""
+        if self._watch is not None and self._watch.untouched():
+            return True
+        return bool(self._learnt_now() == self._learnt)
 
     def _learnt_now(self) -> Any:
         """What the model has learnt; None if it cannot learn, or is asked anew every time."""

@@ -29,8 +29,8 @@ FLOATS = (
 )  # fmt: skip
 WHOLE = ("1", str(2**53), str(2**63), str(10**400), f"-{10**400}")
 OTHERS = (
-    "null", "true", '""', '"x"', "[]", "{}", "[[]]", "[null]", '"%s"' % ("x" * 20_000),
-    '"\\u0000"', '"\\ud800"', "[%s]" % ",".join(["0.5"] * 20_000), "[1e-300]", "[0.5, 1e-12]",
+    "null", "true", '""', '"x"', "[]", "{}", "[[]]", "[null]", json.dumps("x" * 20_000),
+    '"\\u0000"', '"\\ud800"', json.dumps([0.5] * 20_000), "[1e-300]", "[0.5, 1e-12]",
     '{"l2": 5e-324}', '{"l1": 1e60, "l2": 1e-300}', '{"age": [null, 1e300]}',
 )  # fmt: skip
 PERSON = {"age": 55, "year": 69, "nodes": 22}
@@ -90,7 +90,7 @@ def _on_body(document, method, path, told):
 
 
 def _object(texts):
-    return "{%s}" % ", ".join(f"{json.dumps(name)}: {text}" for name, text in texts.items())
+    return f"{{{', '.join(f'{json.dumps(name)}: {text}' for name, text in texts.items())}}}"
 
 
 def _in_place(path, given, value):

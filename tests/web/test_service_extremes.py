@@ -45,8 +45,7 @@ def test_a_resolution_that_is_too_fine_is_refused(url, resolution):
 
 def test_a_client_that_leaves_frees_its_place(url, state, monkeypatch):
     """Its search ends long before its own time limit."""
-    limits = dict(seconds=30.0, answer=60.0)
-    for name, value in limits.items():
+    for name, value in {"seconds": 30.0, "answer": 60.0}.items():
         monkeypatch.setitem(vars(state.limits), name, value)
     steps = []
     monkeypatch.setattr(
