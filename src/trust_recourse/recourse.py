@@ -268,6 +268,7 @@ class Recourse:
 
     def confidence(self, x: Any) -> float:
         """The model's confidence in the wanted class for one person."""
+        self._refuse_single(x)
         return self.current().confidence_of(self.schema.action_set(x).own)
 
     def find(
@@ -447,6 +448,7 @@ class Recourse:
     def _ask(self, x: Any, question: Question, asked: Question, verbose: bool) -> Result:
         """The answer to a question whose engine is known by name, told as that to the one asked."""
         targets = question.targets(self.decision_threshold)
+        self._refuse_single(x)
         action_set, factual = self.schema.person(x)
         now = self._now(action_set.own, targets)
         options: list[Option] = []
@@ -494,6 +496,7 @@ class Recourse:
         if (current := self.current()) is not self:
             return current.reachable(x, node_limit=node_limit, time_limit=time_limit)
         self._need_cells("reachable")
+        self._refuse_single(x)
         action_set, factual = self.schema.person(x)
         problem = Problem(action_set, Target(0.5), self.cost, self.wanted_at)
         limits: dict[str, Any] = {"node_limit": node_limit, "time_limit": time_limit}
@@ -566,6 +569,7 @@ class Recourse:
                 time_limit=time_limit,
             )  # fmt: skip
         self._need_cells("frontier")
+        self._refuse_single(x)
         levels = Question(() if confidence is None else confidence)  # type: ignore[arg-type]
         targets = levels.targets(self.decision_threshold)
         _refuse_resolution(resolution, max_steps)
@@ -635,6 +639,7 @@ class Recourse:
             raise ValueError(f"confidence={given!r}; expected one level, such as 0.85")
         if not isinstance(n_jobs, int) or n_jobs < 1:
             raise ValueError(f"n_jobs={n_jobs!r}; expected a whole number of at least 1")
+        self._refuse_single(X)
         people = as_pandas(X)
         self.schema.encode(people.head(0))  # whose columns must be the schema's
         bar = Progress(len(people), "recourse", show=verbose)
@@ -840,6 +845,11 @@ class Recourse:
                 self._known.clear()
             self._known[row] = said
         return said
+
+    def _refuse_single(self, x: Any) -> None:
+        """Refuse rows of float32 that the library would answer otherwise than their values."""
+        if self.library is not None:
+            self.library.refuse_single(x)
 
     @property
     def _why_unread(self) -> str:

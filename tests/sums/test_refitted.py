@@ -145,10 +145,9 @@ def test_an_old_answer_is_never_mixed_with_the_model_as_fitted_again(kind, tmp_p
     assert len(old.options) > 1
     assert old.certificate(0.5).fingerprint == recourse.model.fingerprint_
     model.fit(X, SECOND)
-    for name, asked in AFTERWARDS.items():
+    for asked in AFTERWARDS.values():
         with pytest.raises(ValueError, match="was fitted again or changed after this answer.*Ask"):
             asked(old)
-            pytest.fail(f"{name} answered")
     assert old.options[0].changes  # what it holds itself is still there
     assert repr(old)
     new = recourse.find(PERSON, 0.5)

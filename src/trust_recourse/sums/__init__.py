@@ -17,7 +17,7 @@ import pandas as pd
 
 from trust_recourse.cells import Floats
 from trust_recourse.files import FileError
-from trust_recourse.frames import as_pandas
+from trust_recourse.frames import as_pandas, single
 from trust_recourse.schema import Schema
 from trust_recourse.sums import store
 from trust_recourse.sums.additive import Additive
@@ -27,6 +27,7 @@ from trust_recourse.sums.ensemble import SumModel, labels, listed
 from trust_recourse.sums.formats import opened
 from trust_recourse.sums.learnt import Watch
 from trust_recourse.sums.steps import People
+from trust_recourse.wording import some
 
 __all__ = ["Additive", "ClassSums", "SumModel", "UnreadableError", "adopt"]
 
@@ -77,7 +78,7 @@ def adopt(
     >>> read.grid.edges[0].tolist()  # it splits at 1.5, and in float32 this is no more
     [1.5000000596046448]
     """
-    X = as_pandas(X)
+    given, X = X, as_pandas(X)
     if isinstance(X, pd.DataFrame) and schema.derived:
         schema.check_rows(X[list(schema.names)])
     if isinstance(model, (str, os.PathLike)):
@@ -86,6 +87,7 @@ def adopt(
     else:
         read, library = reading(model, schema)
         if X is not None:
+            library.refuse_single(given)
             _compare(read, library.reader.predict_proba(model, X), X)
         _probe(read, library)
     return read if classes is None else renamed(read, classes)
@@ -116,6 +118,18 @@ class Library(NamedTuple):
         assert self.columns is not None
         said: Floats = self.reader.predict_proba(self.model, self.columns.rows(codes))
         return said
+
+    def refuse_single(self, X: Any) -> None:
+        """Refuse rows of float32 where the library computes in the type of the table.
+
+        Its confidences of these rows would differ by rounding from those of the same values.
+        """
+        if getattr(self.reader, "IN_TYPE_OF_TABLE", False) and (names := single(X)):
+            raise UnreadableError(
+                f"x, {some(names)}: given float32. A {type(self.model).__name__} computes in the "
+                "type of the table, and what is said here is true of float64: expected that. "
+                "Convert rows with X.astype(float), here and wherever the model is asked"
+            )
 
     def learnt(self) -> Any:
         """What its model has learnt, which is equal as long as that is not fitted again."""
@@ -302,6 +316,7 @@ def read_file(source: Path, schema: Schema, X: pd.DataFrame | None = None) -> Im
         form, given = opened(source)
         read, library = reading(given, schema)
         store.check(read)
+        library.refuse_single(X)
         theirs = None if X is None or library.columns is None else library.told(X)
     except (FileError, ModuleNotFoundError):
         raise
