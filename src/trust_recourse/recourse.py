@@ -39,7 +39,7 @@ from trust_recourse.question import (
 from trust_recourse.result import EXTRA, Result, of_model, read, unproved
 from trust_recourse.retraining import Anew, Jury, Retrained
 from trust_recourse.schema import ActionSet, Relation, Schema, SchemaError
-from trust_recourse.schema.scalars import is_number, plain
+from trust_recourse.schema.scalars import is_number, plain, python
 from trust_recourse.search.diverse import diverse, levers, repeats
 from trust_recourse.search.engines import BY_TRIAL, NAMES, UNREAD, Engine, asking, lacking
 from trust_recourse.search.essential import essential, worth
@@ -349,9 +349,9 @@ class Recourse:
         if confidence is not None and np.size(confidence) == 0:
             raise ValueError("confidence=[]; expected at least one level, such as 0.85")
         question = made(
-            levels, mode, tolerance, cost, lock, limits or {}, n_options, min_distance,
-            min_radius, floor, plausible, gap, node_limit, time_limit, engine, n_trials,
-            random_state, decision_threshold, max_changes, continuous, survives,
+            levels, mode, tolerance, cost, lock, {} if limits is None else limits, n_options,
+            min_distance, min_radius, floor, plausible, gap, node_limit, time_limit, engine,
+            n_trials, random_state, decision_threshold, max_changes, continuous, survives,
         )  # fmt: skip
         return self.ask(x, question, certify=certify, verbose=verbose)
 
@@ -362,6 +362,8 @@ class Recourse:
 
         The result's `recourse` is under the question's own cost, locks, limits and threshold.
         """
+        if not isinstance(certify, bool):
+            raise ValueError(f"certify={certify!r}; expected True or False. Leave it out for False")
         if (current := self.current()) is not self:
             return current.ask(x, question, certify=certify, verbose=verbose)
         answerable = self.answerable(question)
@@ -496,10 +498,11 @@ class Recourse:
         if (current := self.current()) is not self:
             return current.reachable(x, node_limit=node_limit, time_limit=time_limit)
         self._need_cells("reachable")
+        within = Question(node_limit=node_limit, time_limit=time_limit)
         self._refuse_single(x)
         action_set, factual = self.schema.person(x)
         problem = Problem(action_set, Target(0.5), self.cost, self.wanted_at)
-        limits: dict[str, Any] = {"node_limit": node_limit, "time_limit": time_limit}
+        limits: dict[str, Any] = {"node_limit": within.node_limit, "time_limit": within.time_limit}
         limits["scope"] = "furthest"
         best, stopped = Exact(self.score, problem, **limits).max_confidence()
         target = Target(min(max(best.confidence, 1e-12), 1 - 1e-12))
@@ -570,13 +573,18 @@ class Recourse:
             )  # fmt: skip
         self._need_cells("frontier")
         self._refuse_single(x)
-        levels = Question(() if confidence is None else confidence)  # type: ignore[arg-type]
-        targets = levels.targets(self.decision_threshold)
+        made: Callable[..., Question] = Question  # which reads what is given in other forms
+        asked = made(
+            () if confidence is None else confidence, node_limit=node_limit, time_limit=time_limit
+        )
+        targets = asked.targets(self.decision_threshold)
+        resolution, max_steps = python(resolution), python(max_steps)
         _refuse_resolution(resolution, max_steps)
         problem = Problem(self.schema.action_set(x), Target(0.5), self.cost, self.wanted_at)
         engine = Exact(
-            self.score, problem, scope="furthest", node_limit=node_limit, time_limit=time_limit
-        )
+            self.score, problem, scope="furthest", node_limit=asked.node_limit,
+            time_limit=asked.time_limit,
+        )  # fmt: skip
         ended, points = "", []
         if resolution is None or self.cost.functions:  # by which a change may cost nothing
             points = engine.frontier()
@@ -620,6 +628,7 @@ class Recourse:
         read has the status "unanswered", and the column `reason` says why. The settings are those
         of `find`. With `n_jobs` the people are shared out to so many processes.
         """
+        confidence = python(confidence)
         if not isinstance(confidence, (int, float, type(None))):
             raise ValueError(f"confidence={confidence!r}; expected one level, such as 0.85")
         levels = () if confidence is None else (confidence,)
