@@ -354,7 +354,8 @@ def _plainly(value: Any) -> Any:
 
 def _several(name: str, given: Any, what: str) -> tuple[Any, ...]:
     """One value or several, each once."""
-    one = isinstance(given, str) or not isinstance(given, Iterable) or np.ndim(given) == 0
+    scalar = isinstance(given, np.ndarray) and given.ndim == 0
+    one = isinstance(given, str) or not isinstance(given, Iterable) or scalar
     found = [python(each) for each in ((given,) if one else given)]
     if not all(isinstance(each, Hashable) for each in found):
         raise ValueError(f"{name}={given!r}; expected {what}. Give one of them, or a list")

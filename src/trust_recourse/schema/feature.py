@@ -606,8 +606,8 @@ class Feature:
             self._refuse(blank, column, rows, hint)
         if self._listed:
             known = f"one of {some(self.values)}"
-            odd = np.array([not isinstance(value, Hashable) for value in column], bool)
-            self._refuse(odd, column, rows, known)
+            unhashable = np.array([not isinstance(value, Hashable) for value in column], bool)
+            self._refuse(unhashable, column, rows, known)
             found = self._known.get_indexer(pd.Index(column, dtype=object))
             unknown = (found < 0) & ~blank
             self._refuse(unknown, column, rows, known)
