@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from trust_recourse import Recourse, Schema
+from trust_recourse.certificate import CertificateError, check
 from trust_recourse.cost import Cost, Units
+from trust_recourse.question import Point, Status
 from trust_recourse.schema import Feature
+from trust_recourse.sums import Additive
 
 COSTS = ["l0", "l1", "l2", {"l0": 0.2, "l1": 1.0, "l2": 0.5}]
 
@@ -49,3 +54,54 @@ def test_before_the_root_is_what_the_root_is_taken_of(named):
     cost = Cost.named(named)
     assert cost.total(cost.before_root(0.7)) == pytest.approx(0.7, rel=1e-15)
     assert cost.before_root(3.0) == (9.0 if named == "l2" else 3.0)
+
+
+TINY = [1e-140, 1e-158, 1e-161, 1.5e-162, 1e-170, 1e-300, 5e-324]  # squares of most are rounded
+
+
+@pytest.mark.parametrize("edge", TINY)
+@pytest.mark.parametrize("cost", ["l1", "l2", {"l1": 1e-30, "l2": 1.0}])
+def test_no_change_is_free_however_small(edge, cost):
+    """Of two changes where one is enough, an answer that is called optimal has one."""
+    schema = Schema(tuple(Feature(name, lower=-1, upper=1, scale=20.0) for name in "ab"))
+    card = Additive(schema, [[edge], [edge]], [[-1.0, 1.0], [-1.0, 1.5]])
+    result = Recourse(card, schema, cost).find({"a": 0.0, "b": 0.0}, 0.5)
+    (option,) = result.options
+    assert option.status is Status.OPTIMAL
+    assert len(option.changes) == 1
+    assert option.cost > 0
+    found = Cost.named(cost)
+    added = found.changes(Units.of(schema.features), np.zeros(2), option.codes)
+    assert found.total(math.fsum(added)) == option.cost
+    certificate = result.certificate()
+    assert check(certificate, card).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("bound", [5e-324, 1e-200, 1e-170, 1.5e-162, 9e-151])
+def test_a_lower_bound_whose_square_is_lost_is_never_believed(bound):
+    """Who meets the target already needs nothing, so nothing above 0 is a lower bound."""
+    schema = Schema((Feature("a", lower=-1, upper=1),))
+    card = Additive(schema, [[0.0]], [[-1.0, 1.0]])
+    certificate = Recourse(card, schema, "l2").find({"a": 0.5}, 0.5).certificate()
+    dear = np.array([0.75])
+    answer = Point(dear, 0.25, float(card.score_of(1).at_codes(dear[None])[0]))
+    forged = replace(certificate, status=Status.FEASIBLE, answer=answer, lower_bound=bound)
+    assert check(replace(forged, lower_bound=0.0), card).lower_bound == 0.0
+    with pytest.raises(CertificateError):
+        check(forged, card)
+
+
+def test_a_bound_is_never_rounded_up():
+    for cost in (Cost.named("l1"), Cost.named("l2")):
+        for added in (5e-324, 1e-310, 9.9e-301):
+            assert cost.total(added) == 0.0
+        assert cost.total(1e-300) > 0.0
+
+
+def test_a_step_whose_cost_is_lost_is_refused():
+    schema = Schema((Feature("a", step=1e-170, lower=0, upper=1),))
+    with pytest.raises(
+        ValueError, match="a step of 1e-170 costs 0 .*expected at least.*Give a lar"
+    ):
+        Cost.named("l2").check(schema)
+    Cost.named("l1").check(schema)

@@ -24,6 +24,7 @@ Change = Callable[[Any, Any], float]
 
 TRIED = 1000  # changes of one feature that `Cost.check` tries a function on, at most
 SIZES = 1e-60, 1e60  # of scales, and of what one scale or a function costs: squares stay finite
+LEAST_COST = 1e-300  # of one change, before the root: below it floats lose digits, and then all
 MOST_COST = 1e200  # of one change, before the root: sums and prices of such are still finite
 
 
@@ -64,6 +65,9 @@ class Cost:
     feature's weight multiplies it, and L0, L1 and L2 are formed as for any other feature; its scale
     is not used. It must give a finite number of at least 0; staying costs nothing, whatever it
     gives. It may be smaller one way than the other, and fall again further away.
+
+    Every change costs at least 1e-300 before the root, however small it is: otherwise one that is
+    rounded to 0 would be free. Only a function may give 0.
 
     A cost that floats cannot count with, such as that of a weight of 1e200 in L2, is refused where
     it arises: nothing can be said to cost less than ∞, nor more than what was rounded to 0.
@@ -170,7 +174,10 @@ class Cost:
             moved = feature.weight
         else:
             moved = abs(value - own) * feature.weight / feature.scale
-        return self.countable(feature, own, value, self.added(moved, feature.weight))
+        added = self.added(moved, feature.weight)
+        if added < LEAST_COST and feature.weight > 0 and feature.name not in self.functions:
+            return LEAST_COST
+        return self.countable(feature, own, value, added)
 
     def changes(self, units: Units, own: Floats, values: Floats) -> Floats:
         """`change` over arrays, for features without a function, and without a refusal."""
@@ -179,6 +186,7 @@ class Cost:
             moved = np.abs(values - np.where(missing, 0.0, own)) * units.weight / units.scale
             moved = np.where(units.unordered | missing, units.weight, moved)
             added = self.added(moved, units.weight)
+        added = np.where(units.weight > 0, np.maximum(added, LEAST_COST), added)
         return np.where((values == own) | (missing & np.isnan(values)), 0.0, added)
 
     def countable(self, feature: Feature, own: float, value: float, added: float) -> float:
@@ -226,6 +234,14 @@ class Cost:
                     f" a change by its scale costs {unit:.3g} in {self.words}, before any root; "
                     f"expected that cost and the scale to lie from {least:g} to {most:g}"
                 )
+            step = feature.step or 0.0
+            least_step = self.added(step * feature.weight / feature.scale, feature.weight)
+            if step and least_step < LEAST_COST and feature.name not in self.functions:
+                raise ValueError(
+                    f"feature {feature.name!r}: a step of {step:g} costs {least_step:.3g} in "
+                    f"{self.words}, before any root; expected at least {LEAST_COST:g}. Give a "
+                    "larger step or a smaller scale"
+                )
         for name in self.functions:
             try:
                 feature = schema[name]
@@ -250,7 +266,12 @@ class Cost:
         return schema.related | (schema.counted & self.functions.keys())
 
     def total(self, added: float) -> float:
-        """d(x, x') from the sum of what the features add."""
+        """d(x, x') from the sum of what the features add, or a bound on it: never rounded up.
+
+        What lies below the cost of every change is 0.
+        """
+        if 0.0 < added < LEAST_COST:
+            return 0.0
         return math.sqrt(added) if self.root else added
 
     def before_root(self, total: float) -> float:

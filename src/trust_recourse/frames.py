@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 Table: TypeAlias = IntoDataFrame | NDArray[Any]
 Frame = TypeVar("Frame", bound=IntoDataFrame)
 
+SINGLE = np.float16, np.float32
+SINGLES = frozenset(("float16", "float32", "float[pyarrow]", "halffloat[pyarrow]"))
 OURS = (pd.DataFrame, pd.Series, np.ndarray, Mapping, list, tuple, type(None))
 
 
@@ -37,6 +39,29 @@ def as_given(table: pd.DataFrame, X: Frame | NDArray[Any]) -> Frame:
     }
     made: Frame = nw.from_dict(columns, backend=frame.implementation).to_native()
     return made
+
+
+def single(X: Any) -> list[str]:
+    """The columns of a table, or of one row, that hold floats of less than double precision.
+
+    >>> single({"age": 40, "pay": np.float32(0.1)}), single(np.zeros((1, 2)))
+    (['pay'], [])
+    """
+    frame = _frame(X)
+    if frame is not None:
+        return [name for name, kind in frame.schema.items() if kind == nw.Float32]
+    if isinstance(X, pd.DataFrame):
+        return [str(name) for name, column in X.items() if _is_single(column)]
+    if isinstance(X, Mapping) or (isinstance(X, pd.Series) and X.dtype == object):
+        return [str(name) for name, value in X.items() if isinstance(value, SINGLE)]
+    dtype = getattr(X, "dtype", None)
+    return ["every column"] if str(dtype).lower() in SINGLES else []
+
+
+def _is_single(column: pd.Series[Any]) -> bool:
+    if column.dtype == object:
+        return any(isinstance(value, SINGLE) for value in column)
+    return str(column.dtype).lower() in SINGLES
 
 
 def _frame(X: Any) -> nw.DataFrame[Any] | None:

@@ -485,7 +485,13 @@ def are_plausible(test: Plausible, rows: pd.DataFrame) -> NDArray[np.bool_]:
     >>> are_plausible(lambda rows: rows.age >= 18, people).tolist()
     [False, True]
     """
-    found = np.asarray(test(rows))
+    try:
+        found = np.asarray(test(rows))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"the plausibility test failed with {error!r}; expected a function of a table of rows. "
+            "Give one, or EachRow(function) for a function of one row"
+        ) from error
     said = found.tolist() if found.shape == (len(rows),) else [None]
     if not all(isinstance(each, (bool, np.bool_)) for each in said):
         raise ValueError(

@@ -8,7 +8,7 @@ alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from trust_recourse import markup
 from trust_recourse.cost import Cost
 from trust_recourse.schema import ActionSet, FewChange, Schema
-from trust_recourse.schema.scalars import is_number, plain
+from trust_recourse.schema.scalars import is_number, plain, python
 from trust_recourse.vocabulary import SPAN, Mode, PlausibleBy, outside
 from trust_recourse.wording import floored, near
 
@@ -30,6 +30,7 @@ Ints = NDArray[np.int64]
 Plausible = Callable[[pd.DataFrame], NDArray[np.bool_]]
 Limit = tuple[Any, Any]  # from, to; None is no end
 
+WHOLE = 2**53  # from it on floats skip whole numbers
 SLACK = 1e-9  # a target counts as met when it is missed by no more than this
 OWN = "function"  # what is told of a test of rows that has no name
 
@@ -198,19 +199,25 @@ class Question:
     survives: float | None = None
 
     def __post_init__(self) -> None:
-        given = self.confidence
-        levels = [given] if isinstance(given, (int, float, str)) else list(given)
-        lock = (self.lock,) if isinstance(self.lock, str) else tuple(self.lock)
+        if not isinstance(self.limits, Mapping):
+            raise ValueError(
+                f"limits={self.limits!r}; expected two ends for each feature by name. Give such as "
+                "{'loan': (None, 5000)}"
+            )
+        for part in fields(self):
+            object.__setattr__(self, part.name, python(getattr(self, part.name)))
         for name, value in {
-            "confidence": tuple(dict.fromkeys(levels)),
+            "confidence": _several("confidence", self.confidence, "levels such as 0.85"),
             "cost": None if self.cost is None else Cost.named(self.cost),
-            "lock": tuple(dict.fromkeys(lock)),
-            "limits": {name: _limit(name, ends) for name, ends in dict(self.limits).items()},
+            "lock": _several("lock", self.lock, "names of features"),
+            "limits": {name: _limit(name, ends) for name, ends in self.limits.items()},
         }.items():
             object.__setattr__(self, name, value)
         self._check()
 
     def _check(self) -> None:
+        if not isinstance(self.mode, str):
+            raise ValueError(f"mode={self.mode!r}; expected 'at_least', 'band' or 'wins'")
         if self.mode == "wins" and self.confidence:
             given = list(self.confidence)
             raise ValueError(f"mode='wins' with confidence={given}: it asks for none; leave it out")
@@ -218,7 +225,7 @@ class Question:
             Target(level, self.mode, self.tolerance)
         share, above, fraction = "a share such as 0.01 for 1 %, or 0", "above 0", (0, 1)
         _expect(self, "n_options", "a whole number of at least 1", (0, math.inf), whole=True)
-        _expect(self, "gap", share, (-math.ulp(0), math.inf))
+        _expect(self, "gap", f"{share}, below 1e6", (-math.ulp(0), 1e6))
         _expect(self, "min_distance", f"a cost {above}, or None", (0, math.inf))
         _expect(self, "min_radius", f"a number {above}, in scaled units", (0, math.inf))
         _expect(self, "floor", "a confidence between 0 and 1", fraction)
@@ -239,8 +246,8 @@ class Question:
                 f"floor={self.floor!r} with mode='wins': within its radius the class is to keep "
                 "the most; leave the floor out"
             )
-        known = (None, OWN, *get_args(PlausibleBy))
-        if not (callable(self.plausible) or self.plausible in known):
+        named = isinstance(self.plausible, str) and self.plausible in (OWN, *get_args(PlausibleBy))
+        if not (self.plausible is None or callable(self.plausible) or named):
             raise TypeError(
                 f"plausible={self.plausible!r}; expected a function of rows, NearNeighbours(X) or "
                 "Isolation(X)"
@@ -345,6 +352,16 @@ def _plainly(value: Any) -> Any:
     return getattr(value, "name", OWN) if callable(value) else plain(value)
 
 
+def _several(name: str, given: Any, what: str) -> tuple[Any, ...]:
+    """One value or several, each once."""
+    scalar = isinstance(given, np.ndarray) and given.ndim == 0
+    one = isinstance(given, str) or not isinstance(given, Iterable) or scalar
+    found = [python(each) for each in ((given,) if one else given)]
+    if not all(isinstance(each, Hashable) for each in found):
+        raise ValueError(f"{name}={given!r}; expected {what}. Give one of them, or a list")
+    return tuple(dict.fromkeys(found))
+
+
 def _limit(name: str, ends: Any) -> Limit:
     if not isinstance(ends, (tuple, list)) or len(ends) != 2:
         raise ValueError(f"limits, {name!r}: given {ends!r}; expected two ends, such as (0, None)")
@@ -384,6 +401,8 @@ def _expect(
     given = getattr(question, name)
     optional = type(question).__dataclass_fields__[name].default is None
     kind = isinstance(given, int) if whole else is_number(given)
+    if whole and kind and given >= WHOLE:
+        raise ValueError(f"{name} is 2**53 or more; expected {what}. Give a smaller number")
     if not ((optional and given is None) or (kind and between[0] < given < between[1])):
         raise ValueError(f"{name}={given!r}; expected {what}")
 

@@ -39,12 +39,12 @@ from trust_recourse.question import (
 from trust_recourse.result import EXTRA, Result, of_model, read, unproved
 from trust_recourse.retraining import Anew, Jury, Retrained
 from trust_recourse.schema import ActionSet, Relation, Schema, SchemaError
-from trust_recourse.schema.scalars import is_number, plain
+from trust_recourse.schema.scalars import is_number, plain, python
 from trust_recourse.search.diverse import diverse, levers, repeats
 from trust_recourse.search.engines import BY_TRIAL, NAMES, UNREAD, Engine, asking, lacking
 from trust_recourse.search.essential import essential, worth
 from trust_recourse.search.exact import Answer, Beside, Exact, Keep, Robust
-from trust_recourse.search.frontier import Staircase
+from trust_recourse.search.frontier import FINEST, Staircase
 from trust_recourse.search.survival import Judgement, least_demand
 from trust_recourse.softmax import beside_strongest
 from trust_recourse.sums.learnt import Watch
@@ -268,6 +268,7 @@ class Recourse:
 
     def confidence(self, x: Any) -> float:
         """The model's confidence in the wanted class for one person."""
+        self._refuse_single(x)
         return self.current().confidence_of(self.schema.action_set(x).own)
 
     def find(
@@ -348,9 +349,9 @@ class Recourse:
         if confidence is not None and np.size(confidence) == 0:
             raise ValueError("confidence=[]; expected at least one level, such as 0.85")
         question = made(
-            levels, mode, tolerance, cost, lock, limits or {}, n_options, min_distance,
-            min_radius, floor, plausible, gap, node_limit, time_limit, engine, n_trials,
-            random_state, decision_threshold, max_changes, continuous, survives,
+            levels, mode, tolerance, cost, lock, {} if limits is None else limits, n_options,
+            min_distance, min_radius, floor, plausible, gap, node_limit, time_limit, engine,
+            n_trials, random_state, decision_threshold, max_changes, continuous, survives,
         )  # fmt: skip
         return self.ask(x, question, certify=certify, verbose=verbose)
 
@@ -361,6 +362,8 @@ class Recourse:
 
         The result's `recourse` is under the question's own cost, locks, limits and threshold.
         """
+        if not isinstance(certify, bool):
+            raise ValueError(f"certify={certify!r}; expected True or False. Leave it out for False")
         if (current := self.current()) is not self:
             return current.ask(x, question, certify=certify, verbose=verbose)
         answerable = self.answerable(question)
@@ -375,7 +378,8 @@ class Recourse:
     def current(self) -> Recourse:
         """The same with the model as it is now: itself, unless that was fitted again since.
 
-        All questions begin here. Answers that were given before stay with the model of then.
+        All questions begin here. Answers from before keep their numbers; `Result.check_model` says
+        whether they can still be explained.
         """
         if self._watch is not None and self._watch.untouched():
             return self
@@ -386,6 +390,12 @@ class Recourse:
         if self._latest is None or self._latest._learnt != learnt:
             self._latest = self._read_again()
         return self._latest
+
+    def unchanged(self) -> bool:
+        """Whether the model is still what it was when this was made, as far as can be seen."""
+        if self._watch is not None and self._watch.untouched():
+            return True
+        return bool(self._learnt_now() == self._learnt)
 
     def _learnt_now(self) -> Any:
         """What the model has learnt; None if it cannot learn, or is asked anew every time."""
@@ -440,6 +450,7 @@ class Recourse:
     def _ask(self, x: Any, question: Question, asked: Question, verbose: bool) -> Result:
         """The answer to a question whose engine is known by name, told as that to the one asked."""
         targets = question.targets(self.decision_threshold)
+        self._refuse_single(x)
         action_set, factual = self.schema.person(x)
         now = self._now(action_set.own, targets)
         options: list[Option] = []
@@ -487,9 +498,11 @@ class Recourse:
         if (current := self.current()) is not self:
             return current.reachable(x, node_limit=node_limit, time_limit=time_limit)
         self._need_cells("reachable")
+        within = Question(node_limit=node_limit, time_limit=time_limit)
+        self._refuse_single(x)
         action_set, factual = self.schema.person(x)
         problem = Problem(action_set, Target(0.5), self.cost, self.wanted_at)
-        limits: dict[str, Any] = {"node_limit": node_limit, "time_limit": time_limit}
+        limits: dict[str, Any] = {"node_limit": within.node_limit, "time_limit": within.time_limit}
         limits["scope"] = "furthest"
         best, stopped = Exact(self.score, problem, **limits).max_confidence()
         target = Target(min(max(best.confidence, 1e-12), 1 - 1e-12))
@@ -543,8 +556,8 @@ class Recourse:
         x : a person, as a Series, a dict or a one-row table.
         confidence : levels that it leads through; the decision threshold if None.
         resolution : neighbours lie at most this far apart in confidence, where such steps exist;
-            None gives every step, which may be very many, from the cheapest up; so does a cost
-            with functions of its own.
+            at least 1e-6. None gives every step, which may be very many, from the cheapest up; so
+            does a cost with functions of its own.
         max_steps : at most so many rows, those nearest to the levels.
         node_limit, time_limit : end the search after so many boxes, or seconds, for all of it.
 
@@ -559,13 +572,19 @@ class Recourse:
                 time_limit=time_limit,
             )  # fmt: skip
         self._need_cells("frontier")
-        levels = Question(() if confidence is None else confidence)  # type: ignore[arg-type]
-        targets = levels.targets(self.decision_threshold)
+        self._refuse_single(x)
+        made: Callable[..., Question] = Question  # which reads what is given in other forms
+        asked = made(
+            () if confidence is None else confidence, node_limit=node_limit, time_limit=time_limit
+        )
+        targets = asked.targets(self.decision_threshold)
+        resolution, max_steps = python(resolution), python(max_steps)
         _refuse_resolution(resolution, max_steps)
         problem = Problem(self.schema.action_set(x), Target(0.5), self.cost, self.wanted_at)
         engine = Exact(
-            self.score, problem, scope="furthest", node_limit=node_limit, time_limit=time_limit
-        )
+            self.score, problem, scope="furthest", node_limit=asked.node_limit,
+            time_limit=asked.time_limit,
+        )  # fmt: skip
         ended, points = "", []
         if resolution is None or self.cost.functions:  # by which a change may cost nothing
             points = engine.frontier()
@@ -609,6 +628,7 @@ class Recourse:
         read has the status "unanswered", and the column `reason` says why. The settings are those
         of `find`. With `n_jobs` the people are shared out to so many processes.
         """
+        confidence = python(confidence)
         if not isinstance(confidence, (int, float, type(None))):
             raise ValueError(f"confidence={confidence!r}; expected one level, such as 0.85")
         levels = () if confidence is None else (confidence,)
@@ -628,6 +648,7 @@ class Recourse:
             raise ValueError(f"confidence={given!r}; expected one level, such as 0.85")
         if not isinstance(n_jobs, int) or n_jobs < 1:
             raise ValueError(f"n_jobs={n_jobs!r}; expected a whole number of at least 1")
+        self._refuse_single(X)
         people = as_pandas(X)
         self.schema.encode(people.head(0))  # whose columns must be the schema's
         bar = Progress(len(people), "recourse", show=verbose)
@@ -833,6 +854,11 @@ class Recourse:
                 self._known.clear()
             self._known[row] = said
         return said
+
+    def _refuse_single(self, x: Any) -> None:
+        """Refuse rows of float32 that the library would answer otherwise than their values."""
+        if self.library is not None:
+            self.library.refuse_single(x)
 
     @property
     def _why_unread(self) -> str:
@@ -1133,10 +1159,10 @@ def _rows(packed: bytes, people: pd.DataFrame, question: bytes) -> list[dict[str
 
 
 def _refuse_resolution(resolution: float | None, max_steps: int) -> None:
-    if resolution is not None and not (is_number(resolution) and 0 < resolution < 1):
+    if resolution is not None and not (is_number(resolution) and FINEST <= resolution < 1):
         raise ValueError(
-            f"resolution={resolution!r}; expected a number between 0 and 1, such as 0.01, or None "
-            "for every step"
+            f"resolution={resolution!r}; expected a number from {FINEST:g} up to, but not "
+            "including, 1. Give a larger one, such as 0.01, or None for every step"
         )
     if not isinstance(max_steps, int) or max_steps < 2:
         raise ValueError(f"max_steps={max_steps!r}; expected a whole number of at least 2")

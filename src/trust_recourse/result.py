@@ -57,6 +57,7 @@ READ = (2, 3)  # format 2 had no question
 NAMED = 3  # features that a line about them names
 OTHER = "the cheapest that leaves alone at least half of what each cheaper way changes"
 EXTRA = "a plausibility test, min_radius or survives"  # that no proof covers
+AGAIN = 1e-6  # of confidence: a library may add up one row otherwise than several
 FEW_BOXES, SOME_BOXES = 64, 4096  # of a proof: no better one is looked for, and it is given up
 
 
@@ -113,6 +114,30 @@ class Result:
             return ""
         return "; another class has more" if self.refused else ", the most of any class"
 
+    def check_model(self) -> None:
+        """Raise `ValueError` if the model was fitted again, or changed, after this answer.
+
+        Everything that asks the model about an answer begins here, so that numbers of two models
+        are never mixed. What the answer holds itself, such as `options`, can always be read. Of a
+        model that is only asked by rows, the confidences of the answer are compared.
+        """
+        recourse = self.recourse
+        if recourse.unchanged() and (recourse.exact or self._confirmed()):
+            return
+        raise ValueError(
+            f"the {type(recourse.model).__name__} was fitted again or changed after this answer; "
+            "expected the model that gave it. Ask the question again, with recourse.find(...), and "
+            "use the new answer"
+        )
+
+    def _confirmed(self) -> bool:
+        """Whether the model gives the confidences of this answer once more."""
+        own = self.recourse.schema.action_set(self.factual).own
+        found = [each for each in self.options if each.status is not Status.NOT_FOUND]
+        rows = np.array([own, *(option.codes for option in found)])
+        told = np.array([self.confidence, *(option.confidence for option in found)])
+        return bool((np.abs(self.recourse.confidences(rows) - told) <= AGAIN).all())
+
     # ------------------------------------------------------------ how safe, how far, how proved
 
     def radius(self, option: int = 0, norm: Norm = "linf", *, continuous: bool = False) -> float:
@@ -127,6 +152,7 @@ class Result:
         ordinals stay: then it is 0 where the option sits on the edge of a cell beyond which the
         decision is lost.
         """
+        self.check_model()
         recourse = self.recourse
         recourse._need_cells("radius")
         if norm not in ("linf", "l2", "l1"):
@@ -152,6 +178,7 @@ class Result:
         number of boxes is enough. Otherwise it is the share of `n_copies` noisy copies, with the
         exact binomial 95 % interval.
         """
+        self.check_model()
         recourse, decision = self.recourse, self.decision
         return robustness(
             recourse.score_for(decision) if recourse.exact else None,
@@ -198,6 +225,7 @@ class Result:
         return {name: schema[name].span(low, high, actions[name]) for name, low, high in rows}
 
     def _ranges(self, at: int, feature: str | None) -> list[Range]:
+        self.check_model()
         recourse, option = self.recourse, self._option(at)
         recourse._need_cells("ranges")
         if option.target in self.survival:
@@ -227,6 +255,7 @@ class Result:
     @cached_property
     def max_confidence(self) -> Reach:
         """The furthest this person can get, whatever the targets, by the moves that matter."""
+        self.check_model()
         return self.recourse.reachable(self.factual, time_limit=10.0)
 
     def binding(self, time_limit: float | None = 10.0) -> pd.DataFrame:
@@ -234,6 +263,7 @@ class Result:
 
         One row per constraint that helps, the most helpful first; the time limit is for each.
         """
+        self.check_model()
         recourse = self.recourse
         recourse._need_cells("binding")
         best = self.max_confidence.most
@@ -257,6 +287,7 @@ class Result:
         That of `find(..., certify=True)` is given at once. Otherwise, and for answers read from a
         file, it is searched for, which may take as long as the answer did.
         """
+        self.check_model()
         self.recourse._need_cells("certificate")
         at = self._target(target)
         status = self.status[at]
@@ -349,6 +380,7 @@ class Result:
 
     def clauses(self) -> pd.DataFrame:
         """Clause × (the person, every option): firing probabilities; last, that no clause fires."""
+        self.check_model()
         if not isinstance(self._places, RulePlaces):
             raise TypeError(
                 "only Tsetlin machines of two classes have clauses here; what this model is made "
@@ -364,6 +396,7 @@ class Result:
         Options are given by their places in `options`, from 0. Of a Tsetlin machine, a clause
         counts as fragile where it tightens with at least the probability `fragile`.
         """
+        self.check_model()
         start = self._places.all[0] if since is None else self._place(since)
         return explain(self._places, start, self._place(option), fragile)
 
@@ -608,6 +641,7 @@ class Result:
         A notebook shows the figure; `result.plot().savefig(path)` keeps it. The settings are those
         of `trust_recourse.plot.frontier_info`.
         """
+        self.check_model()
         from trust_recourse.plot import draw_frontier, frontier_info
 
         ax = draw_frontier(frontier_info(self, sigma=sigma, time_limit=time_limit))
@@ -620,6 +654,7 @@ class Result:
 
         `Recourse.read` reads them again with the model alone, `Result.load` with a recourse.
         """
+        self.check_model()
         told = {
             "kind": KIND,
             "format": FORMAT,

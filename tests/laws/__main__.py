@@ -3,9 +3,10 @@
 `--law trees`, once or more, asks for some of the laws alone: `machines`, `lines`, `tables`, `trees`
 and `pipelines` are small ones against enumeration, `knapsack` is the search for one choice a
 feature alone, over wide scales, `mip` trees of middle size against HiGHS, `answers` many of
-ordinary size that are shown to their library again. Every seed of a law is judged
-in a process of its own, forked from one that has loaded the compiled code and then emptied every
-cache: what a cache holds can hide a fault.
+ordinary size that are shown to their library again, `service` extremes sent to a server,
+`scalars` odd arguments. Every seed
+of a law is judged in a process of its own, forked from one that has loaded the compiled code and
+then emptied every cache: what a cache holds can hide a fault.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ LAWS = {  # and their modules
     "machines": "checks", "lines": "lines", "tables": "tables", "trees": "trees",
     "classes": "classes", "knapsack": "knapsack",
     "pipelines": "pipelines", "mip": "mip", "answers": "answers", "lasting": "lasting",
+    "service": "service", "scalars": "scalars",
 }  # fmt: skip
 
 

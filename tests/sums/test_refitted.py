@@ -14,12 +14,16 @@ from sklearn.ensemble import (
 )
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from trust_recourse import Feature, PTMClassifier, Recourse, Schema
+from trust_recourse.plot import frontier_info
 from trust_recourse.recourse import unpacked
+from trust_recourse.report.evidence import evidence
+from trust_recourse.report.letter import letter
 from trust_recourse.sums import Additive
 from trust_recourse.sums.learnt import Watch
 
@@ -112,6 +116,53 @@ def test_a_model_that_is_fitted_again_is_read_again(kind):
     assert recourse.current() is recourse.current()
     if kind != "machine":  # which is asked itself: nothing was read of it
         assert before.recourse.confidence_of(before.options[-1].codes) == kept
+
+
+AFTERWARDS = {  # all that asks the model about an answer
+    "certificate": lambda result: result.certificate(0.5),
+    "radius": lambda result: result.radius(),
+    "robustness": lambda result: result.robustness(),
+    "ranges": lambda result: result.ranges(),
+    "max_confidence": lambda result: result.max_confidence,
+    "binding": lambda result: result.binding(),
+    "explain": lambda result: result.explain(),
+    "compare": lambda result: result.compare(),
+    "save": lambda result: result.save("result.json"),
+    "letter": lambda result: letter(
+        result, organisation="A bank", contact="Ann", valid_until="2099-01-31"
+    ),
+    "evidence": lambda result: evidence(result, pictures=False),
+    "frontier": lambda result: frontier_info(result),
+}
+
+
+@pytest.mark.parametrize("kind", ["machine", "regression", "forest", "lightgbm", "xgboost"])
+def test_an_old_answer_is_never_mixed_with_the_model_as_fitted_again(kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model = MODELS[kind]().fit(X, FIRST)
+    recourse = Recourse(model, SCHEMA, cost="l1")
+    old = recourse.find(PERSON, [0.5, 0.55, 0.7], certify=True)
+    assert len(old.options) > 1
+    assert old.certificate(0.5).fingerprint == recourse.model.fingerprint_
+    model.fit(X, SECOND)
+    for asked in AFTERWARDS.values():
+        with pytest.raises(ValueError, match="was fitted again or changed after this answer.*Ask"):
+            asked(old)
+    assert old.options[0].changes  # what it holds itself is still there
+    assert repr(old)
+    new = recourse.find(PERSON, 0.5)
+    assert new.certificate().fingerprint == new.recourse.model.fingerprint_
+    assert new.explain()
+
+
+def test_an_old_answer_of_a_model_that_is_asked_by_rows_is_not_mixed_either():
+    model = make_pipeline(StandardScaler(), MLPClassifier((5,), tol=0.1, random_state=0))
+    recourse = Recourse(model.fit(X, FIRST), SCHEMA, cost="l1")
+    old = recourse.find(PERSON, 0.5)
+    assert old.robustness().probability >= 0.0
+    model.fit(X, SECOND)
+    with pytest.raises(ValueError, match="was fitted again or changed after this answer"):
+        old.robustness()
 
 
 @pytest.mark.parametrize("kind", ["lightgbm", "pipeline", "forest", "machine"])

@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import itertools
 import os
-import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -16,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from trust_recourse import isolated
 from trust_recourse.batch.answer import Job, answer, unanswered
 from trust_recourse.batch.folder import (
     FORMAT,
@@ -314,14 +313,7 @@ _HERE: list[PartWork] = []  # what this process, a worker, was begun with
 
 def _begin(work: PartWork, parent: int) -> None:
     _HERE[:] = [work]
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-
-
-def _end_with(parent: int) -> None:
-    """A worker whose parent was killed ends too."""
-    while os.getppid() == parent:
-        time.sleep(1.0)
-    os._exit(1)
+    isolated.watch(parent)
 
 
 def _answered_here(part: Part) -> bytes:

@@ -35,7 +35,7 @@ from trust_recourse.certificate.record import (
     Function,
     Proof,
 )
-from trust_recourse.cost import Cost
+from trust_recourse.cost import LEAST_COST, Cost
 from trust_recourse.question import Floats, Point, Problem, Status, Target
 from trust_recourse.schema import Schema
 from trust_recourse.schema.scalars import plain
@@ -369,6 +369,9 @@ def case_of(certificate: Certificate, problem: Problem, model: Any) -> Case:
     goal = bound * bound if problem.cost.root else bound
     if math.isinf(goal) and not math.isinf(bound):
         raise CertificateError(f"the square of its lower bound, {bound!r}, is beyond all floats")
+    if bound > 0 and goal < LEAST_COST:
+        least = problem.cost.total(LEAST_COST)
+        raise CertificateError(f"its lower bound is {bound!r}, expected 0 or at least {least:g}")
     shares = certificate.proof.shares
     wins = problem.target.mode == "wins"
     read = readers.read(model, problem.wanted, shares, wins)

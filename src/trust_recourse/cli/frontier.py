@@ -33,7 +33,7 @@ def frontier(
         list[float] | None, option("A level that it leads through; may be repeated.", "LEVEL")
     ] = None,
     resolution: Annotated[
-        float, option("How far apart in confidence steps may lie.", "SHARE")
+        float, option("How far apart in confidence steps may lie: at least 1e-6.", "SHARE")
     ] = RESOLUTION,
     whole: Annotated[
         bool, typer.Option("--whole", help="Every step there is, which may be very many.")

@@ -124,6 +124,7 @@ class Ledger:
             may come back with any of them, and a new model is checked on every one.
 
         """
+        result.check_model()
         chosen = result._option(option)
         recourse = result.recourse
         if not result.accepted(option):

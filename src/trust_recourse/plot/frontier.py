@@ -72,6 +72,7 @@ def frontier_info(
     as fine as the resolution, or whole if that is None. A model without cells has no staircase: the
     trials that no other beats stand for it.
     """
+    result.check_model()
     recourse = result.recourse
     words = safety_words(safety, sigma)
     if recourse.exact:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,6 +63,8 @@ def surface_info(
     """
     by_name = by_method(methods)
     _check_models(by_name)
+    for result in chain.from_iterable(by_name.values()):
+        result.check_model()
     first = next(iter(by_name.values()))[0].recourse
     at = _axes(first.schema, features)
     base = _base(by_name, first.schema, at)

@@ -65,6 +65,8 @@ def sweep_info(
             f"the result {wins[0]!r} asks that the class wins; expected levels of confidence, such "
             "as recourse.find(x, confidence=[0.5, 0.6, 0.7])"
         )
+    for result in named.values():
+        result.check_model()
     first = next(iter(named.values())).recourse
     words = safety_words(safety, sigma)
     return SweepInfo(

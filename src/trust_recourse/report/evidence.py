@@ -84,6 +84,7 @@ def evidence(
         has them: give the same to both, and they name the same.
 
     """
+    result.check_model()
     proofs = _Proofs(result, certificates, verify)
     result = titled(result, clean)
     method = method_of(reasons, reference)

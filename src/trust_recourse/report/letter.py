@@ -242,6 +242,7 @@ def letter(
     (False, ['nodes'])
 
     """
+    result.check_model()
     profile, spoken = profile or Profile(), language_of(language, catalogues)
     spoken = replace(spoken, month_first=profile.name == "us" and spoken.code == "en")
     wide, kept, every = True, not isinstance(promise, str), result.options

@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -29,6 +29,7 @@ from trust_recourse.schema.scalars import (
     Value,
     is_number,
     plain,
+    python,
     scalars,
 )
 from trust_recourse.schema.steps import plus, ratio
@@ -130,7 +131,8 @@ class Feature:
             raise SchemaError(f"feature name: given {self.name!r}, expected text, not empty")
         self._expect_one_of("kind", get_args(Kind))
         for field in _MEANINGLESS[self.kind]:
-            if getattr(self, field) not in (None, ()):
+            given = getattr(self, field)
+            if given is not None and not (isinstance(given, tuple) and not given):
                 self._fault(field, f"nothing: it has no meaning for kind {self.kind}")
         if self.direction is not None:
             self._expect_one_of("direction", get_args(Direction))
@@ -157,8 +159,10 @@ class Feature:
         raise SchemaError(f"{where}: given {given!r}, expected {expected}")
 
     def _expect_one_of(self, field: str, known: tuple[str, ...]) -> None:
-        if getattr(self, field) not in known:
-            self._fault(field, f"one of {', '.join(known)}{near(getattr(self, field), known)}")
+        given = getattr(self, field)
+        if not isinstance(given, str) or given not in known:
+            hint = near(given, known) if isinstance(given, str) else ""
+            self._fault(field, f"one of {', '.join(known)}{hint}")
 
     def _set(self, field: str, value: object) -> None:
         object.__setattr__(self, field, value)
@@ -269,7 +273,7 @@ class Feature:
                 continue
             given = plain(getattr(self, field))
             if self.kind == "ordinal":
-                if given not in self.values:
+                if not isinstance(given, Hashable) or given not in self.values:
                     self._fault(field, f"one of its levels: {some(self.values)}")
                 self._set(field, self.values[self.values.index(given)])
             else:
@@ -601,14 +605,29 @@ class Feature:
             hint = f"a value (if blanks mean missing, the schema must say so: {BLANK})"
             self._refuse(blank, column, rows, hint)
         if self._listed:
+            known = f"one of {some(self.values)}"
+            unhashable = np.array([not isinstance(value, Hashable) for value in column], bool)
+            self._refuse(unhashable, column, rows, known)
             found = self._known.get_indexer(pd.Index(column, dtype=object))
             unknown = (found < 0) & ~blank
-            self._refuse(unknown, column, rows, f"one of {some(self.values)}")
+            self._refuse(unknown, column, rows, known)
             return np.where(blank | (found >= self._size), np.nan, found)
         if infer_dtype(column, skipna=True) not in _NUMBERS_HELD:
             odd = [not isinstance(value, (int, float, np.number)) for value in column]
             self._refuse(np.array(odd) & ~blank, column, rows, "a number")
-        return self.check(np.where(blank, np.nan, column).astype(np.float64), rows)
+        try:
+            codes = np.where(blank, np.nan, column).astype(np.float64)
+        except OverflowError:  # of a whole number beyond all floats
+            huge = np.array([value is not None and not is_number(plain(value)) for value in column])
+            self._refuse(huge & ~blank, column, rows, self._expected)
+            raise
+        return self.check(codes, rows)
+
+    @property
+    def _expected(self) -> str:
+        """What a code has to be, in words."""
+        expected = {"number": "a finite number", "integer": "a whole number below 2**53"}
+        return expected.get(self.kind, f"a whole number from 0 to {self._size - 1}")
 
     def decode(self, codes: Floats) -> NDArray[Any]:
         """Write codes in people's own values; NaN becomes the first missing code."""
@@ -632,9 +651,7 @@ class Feature:
             good &= codes == np.rint(codes)
         if self.missing:
             good |= np.isnan(codes)
-        expected = {"number": "a finite number", "integer": "a whole number below 2**53"}
-        coded = f"a whole number from 0 to {self._size - 1}"
-        self._refuse(~good, codes, rows, expected.get(self.kind, coded))
+        self._refuse(~good, codes, rows, self._expected)
         return codes
 
     def code_of(self, value: Any) -> float:
@@ -642,7 +659,7 @@ class Feature:
         if type(value) in _SCALARS and value == value:
             if self._listed and value in self._code_by_value:
                 return self._code_by_value[value]
-            if not self._listed and not isinstance(value, str):
+            if not self._listed and is_number(python(value)):
                 return self.check_one(float(value))
         elif None in self.missing and plain(value) is None:
             return math.nan

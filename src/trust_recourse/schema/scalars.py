@@ -31,10 +31,17 @@ def plain(value: Any) -> Any:
     return None if blank else value
 
 
+def python(value: Any) -> Any:
+    """Give the Python scalar for one of NumPy; anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def scalars(given: object) -> tuple[Any, ...]:
     """Give one value or several of them as a tuple of Python scalars."""
     if isinstance(given, (set, frozenset)):
         given = sorted(given, key=repr)
+    if isinstance(given, np.ndarray) and given.ndim == 0:
+        given = given.item()
     return tuple(map(plain, given if isinstance(given, (tuple, list, np.ndarray)) else (given,)))
 
 

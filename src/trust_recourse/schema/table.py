@@ -427,6 +427,8 @@ class Schema:
         >>> Schema((Feature("n", "integer", label="Lymph nodes"),)).name_of("Lymph nodes")
         'n'
         """
+        if not isinstance(given, str):
+            raise SchemaError(f"given {given!r}; expected the name of a feature. Give its text")
         labelled = [feature.name for feature in self if feature.title == given]
         if given in self or len(labelled) == 1:
             return given if given in self else labelled[0]

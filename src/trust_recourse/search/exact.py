@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from trust_recourse import clock
+from trust_recourse import cancel, clock
 from trust_recourse.cells import (
     Candidates,
     Condition,
@@ -168,6 +168,7 @@ class Exact:
         cost up to that share more than the least. A `known` answer is given if none is cheaper; all
         that are lie `within` a smaller question, see `window`.
         """
+        cancel.check()
         cost, alone = self.problem.cost, keep is None and self.robust is None and within is None
         if alone and self.beside is None and (at_once := self._at_once()) is not None:
             return at_once

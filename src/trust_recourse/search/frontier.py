@@ -15,11 +15,13 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from trust_recourse import cancel
 from trust_recourse.cells import Reduction
 from trust_recourse.question import Point, Target
 from trust_recourse.search.exact import TIED, Exact
 from trust_recourse.search.loss import ABOVE
 
+FINEST = 1e-6  # the least resolution; rounding of confidences is far below it
 SPAN = 8  # resolutions that are asked for at once
 FEWEST, MORE = 2_000, 32  # boxes of a first try upward, and of later ones, times all until then
 
@@ -116,6 +118,9 @@ class Staircase:
         low = max(self.low - SPAN * self.resolution, self.least)
         if self.low <= self.least or not self._fill(low, self.low):
             return False
+        above = self._above(low)
+        if above is not None and above.since < low:  # one jump leads over all levels down to there
+            low = max(above.since, self.least)
         self.low = low
         return low > self.least
 
@@ -161,8 +166,12 @@ class Staircase:
         level, known = target.interval[0], self._above(target.interval[0])
         if level >= self.ceiling or (known is not None and known.since <= level):
             return True
+        cancel.check()
         if len(self.steps) >= self.max_steps:
             self.ended = "max_steps"
+            return False
+        if self.engine.late:
+            self.ended = "time_limit"
             return False
         engine = self.engine.level(target, self.nodes)
         left, engine.node_limit = engine.node_limit, min(engine.node_limit, most)

@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from trust_recourse import isolated
 from trust_recourse.cells import Floats
 from trust_recourse.files import FileError
-from trust_recourse.frames import as_pandas
+from trust_recourse.frames import as_pandas, single
 from trust_recourse.schema import Schema
 from trust_recourse.sums import store
 from trust_recourse.sums.additive import Additive
@@ -27,6 +28,7 @@ from trust_recourse.sums.ensemble import SumModel, labels, listed
 from trust_recourse.sums.formats import opened
 from trust_recourse.sums.learnt import Watch
 from trust_recourse.sums.steps import People
+from trust_recourse.wording import some
 
 __all__ = ["Additive", "ClassSums", "SumModel", "UnreadableError", "adopt"]
 
@@ -41,6 +43,8 @@ _READERS = {  # of the classes of a library, by its name
 
 Read = SumModel | Additive | ClassSums
 
+MEMORY, PER_BYTE = 3 << 30, 64  # bytes that reading files may take, and for each of the largest
+SECONDS, BYTES_A_SECOND = 120.0, 100_000  # that a file may take, and how much longer a large one
 DRAWN = 256  # rows that a library is asked about when its model is read
 MOST_DRAWN = 1e15  # of a value: whole ones beyond are not told apart
 LEAST_DRAWN = 1e-30  # but 0: nobody has such a value, and LightGBM takes some for 0
@@ -77,7 +81,7 @@ def adopt(
     >>> read.grid.edges[0].tolist()  # it splits at 1.5, and in float32 this is no more
     [1.5000000596046448]
     """
-    X = as_pandas(X)
+    given, X = X, as_pandas(X)
     if isinstance(X, pd.DataFrame) and schema.derived:
         schema.check_rows(X[list(schema.names)])
     if isinstance(model, (str, os.PathLike)):
@@ -86,6 +90,7 @@ def adopt(
     else:
         read, library = reading(model, schema)
         if X is not None:
+            library.refuse_single(given)
             _compare(read, library.reader.predict_proba(model, X), X)
         _probe(read, library)
     return read if classes is None else renamed(read, classes)
@@ -116,6 +121,18 @@ class Library(NamedTuple):
         assert self.columns is not None
         said: Floats = self.reader.predict_proba(self.model, self.columns.rows(codes))
         return said
+
+    def refuse_single(self, X: Any) -> None:
+        """Refuse rows of float32 where the library computes in the type of the table.
+
+        Its confidences of these rows would differ by rounding from those of the same values.
+        """
+        if getattr(self.reader, "IN_TYPE_OF_TABLE", False) and (names := single(X)):
+            raise UnreadableError(
+                f"x, {some(names)}: given float32. A {type(self.model).__name__} computes in the "
+                "type of the table, and what is said here is true of float64: expected that. "
+                "Convert rows with X.astype(float), here and wherever the model is asked"
+            )
 
     def learnt(self) -> Any:
         """What its model has learnt, which is equal as long as that is not fitted again."""
@@ -284,13 +301,34 @@ def several(
     from joblib.externals.loky import ProcessPoolExecutor
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
-    with ProcessPoolExecutor(1) as other:
-        for path in paths:
+    sources = [Path(path) for path in paths]
+    sizes = [each.stat().st_size if each.is_file() else 0 for each in sources]
+    memory = MEMORY + PER_BYTE * max(sizes, default=0)
+    other = ProcessPoolExecutor(1, initializer=_begin, initargs=(os.getpid(), memory))
+    try:
+        for source, size in zip(sources, sizes, strict=True):
+            seconds = SECONDS + size / BYTES_A_SECOND
             try:
-                found: Imported = other.submit(read_file, Path(path), schema, X).result()
+                found: Imported = other.submit(read_file, source, schema, X).result(seconds)
             except BrokenProcessPool:
-                raise UnreadableError(f"{path}: damaged: its library crashes on it") from None
+                raise UnreadableError(
+                    f"{source}: damaged: its library crashes on it, or needs more than "
+                    f"{memory / 2**30:.0f} GiB"
+                ) from None
+            except TimeoutError:
+                raise UnreadableError(
+                    f"{source}: its library did not read it within {seconds:.0f} s. Expected a "
+                    "file as the library writes it; save the model again"
+                ) from None
             yield found
+    finally:
+        other.shutdown(kill_workers=True)
+
+
+def _begin(parent: int, memory: int) -> None:
+    """What a process that reads files begins with."""
+    isolated.end_with(parent)
+    isolated.limit_memory(memory)
 
 
 def read_file(source: Path, schema: Schema, X: pd.DataFrame | None = None) -> Imported:
@@ -302,9 +340,15 @@ def read_file(source: Path, schema: Schema, X: pd.DataFrame | None = None) -> Im
         form, given = opened(source)
         read, library = reading(given, schema)
         store.check(read)
+        library.refuse_single(X)
         theirs = None if X is None or library.columns is None else library.told(X)
     except (FileError, ModuleNotFoundError):
         raise
+    except MemoryError:
+        raise UnreadableError(
+            f"{source}: reading it needs more memory than a file of its size may take. Expected "
+            "one as its library writes it; save the model again"
+        ) from None
     except UnreadableError as error:
         raise UnreadableError(f"{source}: {error}") from None
     except Exception as error:  # the libraries have no common word for what they trip over

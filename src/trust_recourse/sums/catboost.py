@@ -147,6 +147,14 @@ def _features(whole: Any) -> list[Any]:
     found = sorted(every, key=lambda each: each["flat_feature_index"])
     if [each["flat_feature_index"] for each in found] != [*range(len(found))]:
         raise UnreadableError("CatBoost: its columns are not numbered one after another")
+    many = len(found)
+    if strange := [
+        n for n in (each.get("feature_index", 0) for each in every) if not 0 <= n < many
+    ]:
+        raise UnreadableError(
+            f"CatBoost: a column has feature_index={strange[0]}; expected one of its {many}. Save "
+            "the model again"
+        )
     return found
 
 

@@ -63,8 +63,61 @@ class Booster(NamedTuple):
 
 
 def opened(data: bytes) -> Booster:
-    """The model of a file."""
-    return Booster(data.decode())
+    """The model of a file, once it declares no more than it holds."""
+    text = data.decode()
+    _refuse_sizes(text)
+    return Booster(text)
+
+
+def _refuse_sizes(text: str) -> None:
+    """Refuse a file that declares other sizes than it has: the library allocates by these."""
+    head, _, rest = text.partition("\nTree=")
+    told, trees = (
+        _fields(head),
+        rest.partition("\nend of trees")[0].split("\nTree=") if rest else [],
+    )
+    columns = len(told["feature_names"].split(" "))
+    _declared("max_feature_idx", told["max_feature_idx"], columns - 1, columns - 1)
+    for name in ("num_class", "num_tree_per_iteration"):
+        _declared(name, told.get(name, "1"), 1, max(len(trees), 1))
+    sizes = [int(each) for each in told.get("tree_sizes", "").split()]
+    if sizes:
+        _declared("tree_sizes", len(sizes), len(trees), len(trees))
+        _declared("sum of tree_sizes", sum(sizes), 0, len(text.encode()))
+        _declared("least of tree_sizes", min(sizes), 0, len(text))
+    for each in (head, *trees):
+        names = [line.partition("=")[0] for line in each.splitlines() if "=" in line]
+        if len(set(names)) < len(names):
+            raise UnreadableError("LightGBM: a name is given twice in one part. Save it again")
+    for tree in map(_fields, trees):
+        _refuse_tree(tree, columns)
+
+
+def _refuse_tree(tree: dict[str, str], columns: int) -> None:
+    many = len(tree.get("leaf_value", "").split())
+    _declared("num_leaves", tree["num_leaves"], many, many)
+    for name in ("split_feature", "threshold", "decision_type", "left_child", "right_child"):
+        if many > 1:
+            _declared(name, len(tree[name].split()), many - 1, many - 1)
+    for place in tree.get("split_feature", "").split():
+        _declared("split_feature", place, 0, columns - 1)
+    if cuts := int(tree.get("num_cat", 0)):
+        ends = [int(each) for each in tree["cat_boundaries"].split()]
+        words = len(tree["cat_threshold"].split())
+        _declared("num_cat", cuts, len(ends) - 1, len(ends) - 1)
+        if ends != sorted(ends) or ends[:1] != [0]:
+            raise UnreadableError("LightGBM: cat_boundaries do not rise from 0. Save it again")
+        _declared("cat_boundaries", ends[-1], words, words)
+
+
+def _declared(name: str, given: Any, least: int, most: int) -> None:
+    """Refuse a number that a file declares, beyond what it holds."""
+    if not least <= int(given) <= most:
+        expected = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        raise UnreadableError(
+            f"LightGBM: the file declares {name}={int(given):,}; expected {expected}, by what it "
+            "holds. Save the model again"
+        )
 
 
 def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, Columns]:

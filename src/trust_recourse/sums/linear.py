@@ -19,6 +19,7 @@ from trust_recourse.sums.ensemble import labels, listed
 from trust_recourse.sums.learnt import attributes
 
 _DESCENT = "SGDClassifier"
+IN_TYPE_OF_TABLE = True  # float32 rows are multiplied in float32
 NAMES = ("LogisticRegression", "LogisticRegressionCV", _DESCENT)
 
 

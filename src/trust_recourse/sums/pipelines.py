@@ -27,6 +27,7 @@ from trust_recourse.sums.lifting import Lifted, Terms, added_up
 from trust_recourse.sums.steps import People, Stage, walked
 from trust_recourse.wording import some
 
+IN_TYPE_OF_TABLE = True  # float32 rows are scaled in float32
 NAMES = ("CalibratedClassifierCV", "FrozenEstimator", "Pipeline")
 TURNED = (
     "{}: it turns the model round, or is none: what the model finds likelier it makes less likely; "

@@ -56,6 +56,7 @@ _TRUSTED = (  # types that models and pipelines are made of, beside those that s
     "xgboost.sklearn.XGBRFClassifier",
 )
 _MOST_BYTES = 4 << 30  # of all that a file of skops has packed
+_ROOM, _RATIO = 64 << 20, 50  # of it, too: so much, and so many times the file
 
 
 def opened(data: bytes) -> Any:
@@ -64,8 +65,9 @@ def opened(data: bytes) -> Any:
         from skops import io
     with ZipFile(BytesIO(data)) as packed:
         size = sum(each.file_size for each in packed.infolist())
-    if size > _MOST_BYTES:
-        raise UnreadableError(f"it unpacks to {size:,} bytes; at most {_MOST_BYTES:,} are read")
+    most = min(_MOST_BYTES, _ROOM + _RATIO * len(data))
+    if size > most:
+        raise UnreadableError(f"it unpacks to {size:,} bytes; at most {most:,} are read")
     if strange := sorted(set(io.get_untrusted_types(data=data)) - {*_TRUSTED}):
         raise UnreadableError(
             f"it holds {some(strange)}; expected types of scikit-learn, NumPy, LightGBM, XGBoost "

@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from trust_recourse import strict_json
 from trust_recourse.cells import Floats
 from trust_recourse.extras import needed
 from trust_recourse.schema import Feature, Schema
+from trust_recourse.sums import ubjson
 from trust_recourse.sums.classes import ClassSums, summed_apart
 from trust_recourse.sums.columns import (
     Chosen,
@@ -30,12 +32,26 @@ from trust_recourse.sums.ensemble import Link, SumModel, listed
 from trust_recourse.sums.learnt import attributes
 from trust_recourse.wording import some
 
+UBJSON = (b"L", b"i", b"U", b"I", b"l")  # the second byte of such a file: the type of a length
+MOST_COLUMNS = MOST_CATEGORY = 100_000
+PER_NODE = (
+    "base_weights", "default_left", "left_children", "loss_changes", "parents", "right_children",
+    "split_conditions", "split_indices", "split_type", "sum_hessian",
+)  # fmt: skip
 NAMES = ("XGBClassifier", "XGBRFClassifier", "Booster")
 _LEAST = float(np.float32(-88.7))  # its logistic function takes no sum below
 
 
 def opened(data: bytes) -> Any:
-    """The model of a file; a classifier's is one again, which ends with its best round."""
+    """The model of a file; a classifier's is one again, which ends with its best round.
+
+    The library allocates what a file declares before it reads what is there, so that is checked
+    first.
+    """
+    known = data[1:2] in UBJSON
+    _refuse_sizes(
+        ubjson.loads(data) if known else json.loads(data, object_pairs_hook=strict_json.once)
+    )
     with needed("An XGBoost file", "xgboost", "trees"):
         import xgboost
     booster = xgboost.Booster(model_file=bytearray(data))
@@ -44,6 +60,57 @@ def opened(data: bytes) -> Any:
     model = xgboost.XGBClassifier()
     model.load_model(bytearray(data))
     return model
+
+
+def _refuse_sizes(whole: Any) -> None:
+    """Refuse a file that declares more, or other, than it holds."""
+    learner = whole["learner"]
+    shape, kind = learner["learner_model_param"], learner["gradient_booster"]
+    model = kind.get("gbtree", kind).get("model")  # dart has its trees a level deeper
+    if model is None:
+        return  # of no trees, which `read` refuses
+    trees, names = model["trees"], learner.get("feature_names") or ()
+    columns = _declared("num_feature", shape["num_feature"], 0, MOST_COLUMNS)
+    if names:
+        _declared("num_feature", columns, len(names), len(names))
+    _declared("num_class", shape.get("num_class", 0), 0, max(len(trees), 2))
+    _declared("num_target", shape.get("num_target", 1), 0, max(len(trees), 1))
+    told = model["gbtree_model_param"]
+    _declared("num_trees", told["num_trees"], len(trees), len(trees))
+    _declared("num_parallel_tree", told.get("num_parallel_tree", 1), 0, max(len(trees), 1))
+    _declared("tree_info", len(model["tree_info"]), len(trees), len(trees))
+    for tree in trees:
+        _refuse_tree(tree, columns)
+
+
+def _refuse_tree(tree: Any, columns: int) -> None:
+    told, many = tree["tree_param"], len(tree["left_children"])
+    _declared("num_nodes", told["num_nodes"], many, many)
+    for name in PER_NODE:
+        if name in tree:
+            _declared(name, len(tree[name]), many, many)
+    _declared("num_deleted", told.get("num_deleted", 0), 0, many)
+    _declared("size_leaf_vector", told.get("size_leaf_vector", 1), 0, 1)
+    _declared("num_feature of a tree", told.get("num_feature", 0), 0, columns)
+    _declared("split_indices", max(tree["split_indices"], default=0), 0, max(columns - 1, 0))
+    codes, sizes = tree.get("categories", ()), tree.get("categories_sizes", ())
+    for code in codes:
+        _declared("categories", code, 0, MOST_CATEGORY)
+    for first, size in zip(tree.get("categories_segments", ()), sizes, strict=True):
+        _declared("categories_sizes", size, 0, len(codes))
+        _declared("categories_segments", first, 0, len(codes) - int(size))
+
+
+def _declared(name: str, given: Any, least: int, most: int) -> int:
+    """A number that a file declares, within what it holds."""
+    number = int(given)
+    if not least <= number <= most:
+        expected = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        raise UnreadableError(
+            f"XGBoost: the file declares {name}={number:,}; expected {expected}, by what it holds. "
+            "Save the model again"
+        )
+    return number
 
 
 def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, Columns]:

@@ -25,6 +25,7 @@ from trust_recourse import question
 from trust_recourse.report.institution import SHARED
 from trust_recourse.report.shortfall import Method
 from trust_recourse.search.engines import Anywhere
+from trust_recourse.search.frontier import FINEST
 from trust_recourse.vocabulary import HELP, Mode, PlausibleBy, outside
 from trust_recourse.wording import near
 
@@ -139,7 +140,7 @@ class Steps(Rules):
     confidence: Levels | None = Field(
         None, description="Levels that they lead through; the decision threshold if null."
     )
-    resolution: Level | None = Field(
+    resolution: Annotated[float, Field(ge=FINEST, lt=1)] | None = Field(
         0.01, description="How far apart in confidence they may lie; null: every step."
     )
 
