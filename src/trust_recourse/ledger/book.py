@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from trust_recourse.certificate import Certificate
 from trust_recourse.ledger import judging, seal
@@ -92,6 +92,13 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"Ledger({self._store.name!r})"
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse: a copy would share a connection or a key with another process."""
+        raise TypeError(
+            f"given a Ledger with an open database, {self._store.name}; expected an object that "
+            f"can be copied or pickled. Pass its place on and open it again: {self!r}"
+        )
 
     # ------------------------------------------------------------ promises
 

@@ -89,6 +89,33 @@ class Folded(NamedTuple):
     error: float = 0.0  # what those may add that next to never fire
 
 
+class _Totals(NamedTuple):
+    """The score of each class at rows of cells; no closure, which could not be pickled."""
+
+    first: Ints  # where the cells of each feature begin
+    banks: Sequence[tuple[Floats, Floats, Logistic]]  # factors, what empty clauses add, the link
+
+    def __call__(self, cells: Cells) -> Floats:
+        found, rows = [], np.ascontiguousarray(cells, np.int32)
+        for factors, none, link in self.banks:
+            q = np.empty((len(rows), len(none)))
+            inference.firing(rows, self.first, factors, none, q)
+            found.append(link.score(q))
+        return np.column_stack(found)
+
+
+class _TotalsOn(NamedTuple):
+    """The same on a grid of fewer cells."""
+
+    whole: Callable[[Cells], Floats]
+    first: Ints  # where the cells of each feature begin in the whole grid
+    rows: Ints  # the place of each kept cell there
+    starts: Ints  # where the kept cells of each feature begin
+
+    def __call__(self, cells: Cells) -> Floats:
+        return self.whole((self.rows[self.starts + cells] - self.first).astype(np.int32))
+
+
 class ClauseBank(Bank):
     """The scores of banks of clauses on one grid, for the exact engine."""
 
@@ -102,18 +129,8 @@ class ClauseBank(Bank):
     ) -> ClauseBank:  # fmt: skip
         """Those of whole banks."""
         each = [*zip(factors, empty, links, strict=True)]
-        first = grid.first_cell
-
-        def totals(cells: Cells) -> Floats:
-            found, rows = [], np.ascontiguousarray(cells, np.int32)
-            for of_bank, none, link in each:
-                q = np.empty((len(rows), len(none)))
-                inference.firing(rows, first, of_bank, none, q)
-                found.append(link.score(q))
-            return np.column_stack(found)
-
         banks = [folded(grid, Folded(f, e, link.signed, link.intercept)) for f, e, link in each]
-        return cls(grid, banks, totals)
+        return cls(grid, banks, _Totals(grid.first_cell, each))
 
     def totals(self, cells: Cells) -> Floats:
         """R of each class: the very floats of the machine."""
@@ -149,19 +166,14 @@ class ClauseBank(Bank):
 
     def on(self, kept: Sequence[Ints]) -> ClauseBank:
         """Without what is the same on all of these cells."""
-        first, own = self.grid.first_cell, self._own
+        first = self.grid.first_cell
         rows = np.concatenate([a + of for a, of in zip(first, kept, strict=True)])
         grid = numbered([len(of) for of in kept])
-        starts = grid.first_cell
-
-        def totals(cells: Cells) -> Floats:
-            return own((rows[starts + cells] - first).astype(np.int32))
-
         banks = [
             folded(grid, bank._replace(factors=np.ascontiguousarray(bank.factors[rows])))
             for bank in self.banks
         ]
-        return ClauseBank(grid, banks, totals)
+        return ClauseBank(grid, banks, _TotalsOn(self._own, first, rows, grid.first_cell))
 
 
 def folded(grid: Grid, bank: Folded) -> Folded:
