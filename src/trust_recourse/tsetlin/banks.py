@@ -12,11 +12,11 @@ exact from the laws of the votes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from trust_recourse.cells import Cells, Floats, Grid, Ints
 from trust_recourse.leads import Part
@@ -64,6 +64,8 @@ def fitted(q: Sequence[Floats], y: NDArray[np.int64]) -> tuple[Logistic, ...]:
         slope = np.concatenate([np.ravel(slopes) + PENALTY * w.ravel(), ends])
         return total / (n + K), slope / (n + K)
 
+    from scipy.optimize import minimize  # loads much
+
     start = np.concatenate([np.zeros(K * C), np.log((truth.sum(axis=0) + 1.0) / (n + K))])
     ends = [(0.0, MOST_WEIGHT)] * (K * C) + [(-MOST_WEIGHT, MOST_WEIGHT)] * K
     how = {"maxiter": 500, "maxfun": 1000, "ftol": 1e-12, "gtol": 1e-8}
@@ -89,7 +91,8 @@ class Folded(NamedTuple):
     error: float = 0.0  # what those may add that next to never fire
 
 
-class _Totals(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Totals:
     """The score of each class at rows of cells; no closure, which could not be pickled."""
 
     first: Ints  # where the cells of each feature begin
@@ -104,7 +107,8 @@ class _Totals(NamedTuple):
         return np.column_stack(found)
 
 
-class _TotalsOn(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _TotalsOn:
     """The same on a grid of fewer cells."""
 
     whole: Callable[[Cells], Floats]
