@@ -53,7 +53,7 @@ def killed(issuers, where):
 
 def loaded(issuers, where):
     """Several processes that write at once, and one that reads meanwhile."""
-    Ledger(where).close()
+    Ledger(where, key=KEY).close()
     start = time.monotonic()
     names = [issuers.start(where, many=EACH) for _ in range(PROCESSES)]
     reads = 0
@@ -143,7 +143,9 @@ def append_unsealed(tables, _, kind, promise, content, schema):
 
 def fill(where):
     """A long ledger, as it was written before there were seals: their ids are shorter."""
-    with Ledger(where, key=KEY) as ledger, patch.object(seal, "append", append_unsealed):
+    with patch.object(Ledger, "_begin"):
+        opened = Ledger(where, key=KEY)
+    with opened as ledger, patch.object(seal, "append", append_unsealed):
         with patch.object(seal, "new_id", lambda: secrets.token_hex(8)):
             made = ledger.promise(prepared(), subject="person", fingerprint="a function")
         (first,) = ledger.history(made.id)

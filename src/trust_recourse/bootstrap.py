@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
 
 from trust_recourse.progress import Progress
 
@@ -38,6 +37,8 @@ def bootstraps(
     """
     if not isinstance(n, int) or n < 1:
         raise ValueError(f"n={n!r}; expected a whole number of at least 1, such as 60")
+    from sklearn.base import clone  # loads much
+
     if not all(hasattr(model, each) for each in ("fit", "get_params", "set_params")):
         raise TypeError(
             f"given a {type(model).__name__}, which cannot learn again; expected the estimator "

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, TypeAlias
 
 from trust_recourse import model_file
 from trust_recourse.sums import Additive, ClassSums, SumModel, store
-from trust_recourse.tsetlin import machines
 
-Model = machines.PTMClassifier | machines.TMClassifier | SumModel | Additive | ClassSums
-MAKERS: model_file.Makers[Model] = {**machines.MAKERS, **store.MAKERS}
+if TYPE_CHECKING:
+    from trust_recourse.tsetlin.machines import PTMClassifier, TMClassifier
+
+    Machine: TypeAlias = PTMClassifier | TMClassifier
+    Model: TypeAlias = Machine | SumModel | Additive | ClassSums
+
+
+def _machine(arrays: model_file.Arrays, header: model_file.Header) -> Machine:
+    from trust_recourse.tsetlin.machines import MAKERS  # loads scikit-learn
+
+    return MAKERS[str(header["machine"])](arrays, header)
+
+
+MAKERS: model_file.Makers[Model] = {
+    **dict.fromkeys(("PTMClassifier", "TMClassifier"), _machine), **store.MAKERS,
+}  # fmt: skip
 
 
 def load(path: str | os.PathLike[str]) -> Model:

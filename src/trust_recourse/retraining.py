@@ -27,8 +27,6 @@ from trust_recourse.search.survival import Judgement, judged, share_interval
 from trust_recourse.sums.additive import Additive
 from trust_recourse.sums.ensemble import SumModel
 from trust_recourse.sums.mean import mean_of_points, mean_of_trees
-from trust_recourse.tsetlin.machines import PTMClassifier, TMClassifier
-from trust_recourse.tsetlin.mean import MeanMachine
 
 SETS = ("search", "validation", "fresh")
 FEWEST = LEAST // len(SETS)  # models of a set
@@ -115,6 +113,9 @@ def remove_all(folder: str | os.PathLike[str]) -> None:
 
 def mean_of(models: Sequence[Any]) -> Any:
     """One model whose score is the mean of these models', where it is a sum of the same kind."""
+    from trust_recourse.tsetlin.machines import PTMClassifier, TMClassifier  # loads scikit-learn
+    from trust_recourse.tsetlin.mean import MeanMachine
+
     first = models[0]
     for other in models[1:]:
         if list(other.classes_) != list(first.classes_):

@@ -453,3 +453,23 @@ def test_a_wrong_option_is_refused_before_anything_is_learnt():
     assert done.returncode == 2
     assert "loaded []" in done.stderr
     assert "epochs" in done.stderr
+
+
+HEAVY = "matplotlib", "sklearn", "optuna", "joblib", "lightgbm", "scipy.optimize", "scipy.stats"
+
+
+def test_a_question_loads_no_package_that_it_does_not_need(tmp_path):
+    schema = Schema((Feature("debt", lower=0, upper=9, step=1.0),))
+    Additive(schema, [[2, 5]], [[1.0, 0.2, -1.0]]).save(tmp_path / "model.safetensors")
+    loaded = (
+        "import sys; from trust_recourse.__main__ import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        f"print(*sorted(set({HEAVY!r}) & set(sys.modules)), file=sys.stderr)"
+    )
+    asked = ("find", tmp_path / "model.safetensors", "--set", "debt=9", "--confidence", "0.6")
+    done = subprocess.run(
+        [sys.executable, "-c", loaded, *asked], capture_output=True, text=True, check=True
+    )
+    assert "debt" in done.stdout
+    assert done.stderr.strip() == ""

@@ -277,3 +277,27 @@ def test_words_of_people_are_no_markup(tmp_path, monkeypatch, mixed):
     assert "1 promise outstanding" in done.output
     every = command("list", "--all", "--ledger", tmp_path / "p.db")
     assert "[red]own[/red]" in every.output
+
+
+def test_an_emptied_ledger_ends_with_1(files):
+    command(*PROMISE)
+    with sqlite3.connect("promises.db") as connection:
+        triggers = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+        for (name,) in triggers.fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
+        connection.execute("DELETE FROM ledger_entries")
+        connection.execute("DELETE FROM ledger_seal")
+    assert told("verify", code=1)["holds"] is False
+    done = command("verify")
+    assert done.exit_code == 1
+    assert "the seal was removed: there is neither an entry nor a seal" in done.stdout
+    assert command("list").exit_code == 2
+    assert command("check", "--model", "model.safetensors").exit_code == 2
+
+
+def test_values_given_twice_are_refused(files):
+    made = told(*PROMISE)["id"]
+    given = ("redeem", made, "--model", "model.safetensors", "--x", '{"nodes": 9, "nodes": 1}')
+    done = command(*given)
+    assert done.exit_code == 2
+    assert "'nodes' is given more than once" in " ".join(done.output.split())

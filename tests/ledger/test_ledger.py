@@ -245,12 +245,14 @@ def test_a_ledger_is_opened_again_by_the_next_process(where):
 def test_a_ledger_that_is_not_there_is_not_made_unasked(where):
     with pytest.raises(LedgerError, match="no such ledger|no ledger in this database"):
         Ledger(where, create=False)
-    Ledger(where).close()
+    with pytest.raises(LedgerError, match="there is no key"):  # which seals it from the first on
+        Ledger(where)
+    Ledger(where, key=KEY).close()
     Ledger(where, create=False).close()
 
 
 def test_a_newer_ledger_is_refused(where):
-    with Ledger(where) as ledger, ledger._store.engine.begin() as connection:
+    with Ledger(where, key=KEY) as ledger, ledger._store.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE ledger_version SET version_num = '9999'")
     with pytest.raises(LedgerError, match="has version 9999, this program knows up to 0002"):
         Ledger(where)
@@ -295,13 +297,15 @@ def test_a_statement_that_hangs_is_given_up(where, monkeypatch):
 
 
 def test_what_fails_leaves_nothing_behind(ledger, monkeypatch):
+    with ledger._store.reading() as tables:
+        empty = tables.sealed()
     monkeypatch.setattr(Entry, "after", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         issued(ledger, 1)
     assert ledger.head() == Head()
     with ledger._store.reading() as tables:
         assert tables.schemas() == {}  # it was written before, in the same transaction
-        assert tables.sealed() == {}
+        assert tables.sealed() == empty
 
 
 def test_places_that_are_no_ledger(tmp_path):
@@ -344,6 +348,7 @@ def test_without_its_packages_it_says_how_to_install_them():
 
 def test_people_are_pseudonyms_under_a_key(where, tmp_path, monkeypatch):
     monkeypatch.delenv(VARIABLE, raising=False)
+    Ledger(where, key=KEY).close()
     with Ledger(where) as nobody, pytest.raises(LedgerError, match="there is no key: .*--key-file"):
         issued(nobody, 1)
     secret_file(tmp_path / "key", KEY + "\n")

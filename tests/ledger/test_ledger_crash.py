@@ -61,7 +61,7 @@ def test_threads_share_a_ledger_and_a_promise_is_redeemed_once(where):
 def test_a_commit_is_on_disk_whatever_the_servers_default(where):
     if where.startswith("postgresql"):
         where += "%20-csynchronous_commit%3Doff"
-    with Ledger(where) as ledger, ledger._store.writing() as tables:
+    with Ledger(where, key=KEY) as ledger, ledger._store.writing() as tables:
         connection = tables.connection
         if ledger._store.lite:
             asked = [connection.scalar(sa.text("PRAGMA synchronous"))]

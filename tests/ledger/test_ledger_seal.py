@@ -21,7 +21,13 @@ import postgres
 from conftest import NUMBERS
 from issuing import KEY, NAMED, forged, issued, kind, one, prepared, secret_file
 from trust_recourse import Ledger
-from trust_recourse.ledger import Entry, Head, LedgerChangedError, LedgerError
+from trust_recourse.ledger import (
+    Entry,
+    Head,
+    LedgerChangedError,
+    LedgerError,
+    LedgerUnavailableError,
+)
 from trust_recourse.ledger import seal as sealing
 from trust_recourse.ledger.entries import canonical, sha256
 from trust_recourse.ledger.pages import MOST, Route, built, page_hash
@@ -206,6 +212,130 @@ def test_what_cannot_be_noticed_is_all_of_a_ledger_put_back(ledger):
         forged(ledger, sa.delete(table), sa.insert(table).values(old))
     assert ledger.verify().proven
     assert "entry 3 is missing" in ledger.verify(head).fault
+
+
+EMPTIED = {
+    "entries and seal": (ENTRIES, SEALED),
+    "entries": (ENTRIES,),
+    "all but the tables": (ENTRIES, SEALED, SCHEMAS),
+}
+
+
+@pytest.mark.parametrize("emptied", EMPTIED)
+@pytest.mark.parametrize("key", [KEY, None])
+def test_an_emptied_ledger_does_not_hold(where, key, emptied, monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
+    with Ledger(where, key=KEY) as ledger:
+        (first,) = issued(ledger, 1)
+        forged(ledger, *map(sa.delete, EMPTIED[emptied]))
+    with Ledger(where, key=key) as ledger:
+        found = ledger.verify()
+        assert not found.holds
+        assert not found.proven
+        assert "removed" in found.fault or "missing" in found.fault
+        for ask in (ledger.head, ledger.promises, lambda: ledger.read(first.id)):
+            with pytest.raises(LedgerChangedError):
+                ask()
+    with Ledger(where, key=KEY) as ledger:
+        with pytest.raises(LedgerChangedError):
+            ledger.check(kind)
+        with pytest.raises(LedgerChangedError):
+            issued(ledger, 1)
+        if emptied != "entries":
+            ledger.seal(Head())  # it is said to be meant empty
+            assert ledger.verify().proven
+
+
+def test_a_new_ledger_is_sealed_and_empty(where):
+    with Ledger(where, key=KEY) as ledger:
+        assert ledger.verify().proven
+        assert ledger.verify(Head()).proven
+        assert not ledger.verify(Head(1, 64 * "a")).holds
+        assert ledger.head() == Head()
+        assert ledger.promises() == []
+
+
+@pytest.mark.parametrize("name", ["head", "pages", "key"])
+def test_a_seal_that_says_a_thing_twice_is_refused(ledger, name):
+    """Of two values with one name readers may take either, and the MAC is over one."""
+    issued(ledger, 1)
+    with ledger._store.reading() as tables:
+        text = tables.sealed()[SEAL]
+    twice = f'{{"{name}":"other",{text[1:]}'
+    assert json.loads(twice) == json.loads(text)
+    forged(ledger, sa.update(SEALED).where(THE_SEAL).values(text=twice))
+    assert ledger.verify().fault.startswith("the seal was changed")
+    with pytest.raises(LedgerChangedError, match="the seal was changed"):
+        issued(ledger, 1)
+
+
+def test_an_entry_that_says_a_thing_twice_is_refused():
+    entry = Entry.after(Head(), "returned", "a", "2026-01-01", '{"due":true,"due":false}')
+    assert entry.fits
+    with pytest.raises(LedgerChangedError, match="was written by no ledger"):
+        entry.told()
+
+
+# ---------------------------------------------------------------- a database that drops writes
+
+SWALLOWED = {
+    "an entry": (ENTRIES, "INSERT", "NEW.kind = 'redeemed'"),
+    "an entry, afterwards": (ENTRIES, "AFTER INSERT", "NEW.kind = 'redeemed'"),
+    "the seal": (SEALED, "UPDATE", f"NEW.path = '{SEAL}'"),
+    "a page": (SEALED, "UPDATE", "NEW.path = ''"),
+}
+
+
+def swallow(ledger, table, event, when):
+    """Make the database drop a write, before or after, and report that all went well."""
+    after, event = event.startswith("AFTER"), event.removeprefix("AFTER ")
+    name, undo = table.name, f"DELETE FROM {table.name} WHERE number = NEW.number;"
+    if after:
+        forged(ledger)  # without the triggers that refuse a deletion
+    if ledger._store.lite:
+        time, body = ("AFTER", undo) if after else ("BEFORE", "SELECT RAISE(IGNORE);")
+        made = [f"CREATE TRIGGER swallow {time} {event} ON {name} WHEN {when} BEGIN {body} END"]
+    else:
+        kind = "CONSTRAINT TRIGGER swallow AFTER" if after else "TRIGGER swallow BEFORE"
+        late = "DEFERRABLE INITIALLY DEFERRED" if after else ""  # it runs at the commit
+        made = [
+            "CREATE FUNCTION swallow() RETURNS trigger LANGUAGE plpgsql AS "
+            f"$$ BEGIN {undo if after else ''} RETURN NULL; END $$",
+            f"CREATE {kind} {event} ON {name} {late} FOR EACH ROW WHEN ({when}) "
+            "EXECUTE FUNCTION swallow()",
+        ]
+    with ledger._store.engine.begin() as connection:
+        for statement in made:
+            connection.exec_driver_sql(statement)
+
+
+@pytest.mark.parametrize("what", SWALLOWED)
+def test_a_write_that_the_database_drops_is_not_acknowledged(ledger, what):
+    first, second = issued(ledger, 2)
+    before = ledger.verify()
+    swallow(ledger, *SWALLOWED[what])
+    with pytest.raises(LedgerUnavailableError, match="not there when it is read back") as caught:
+        redeemed(ledger, first)
+    assert "Nothing was recorded" in str(caught.value)
+    assert ledger.verify() == before
+    assert {each.id for each in ledger.promises()} == {first.id, second.id}
+
+
+def test_a_schema_and_a_new_seal_that_are_dropped_are_noticed(ledger):
+    swallow(ledger, SCHEMAS, "INSERT", "true")
+    with pytest.raises(LedgerUnavailableError, match="a schema was written and is not there"):
+        issued(ledger, 1)
+    assert ledger.verify().entries == 0
+    with ledger._store.engine.begin() as connection:
+        on = "" if ledger._store.lite else f" ON {SCHEMAS.name}"
+        connection.exec_driver_sql(f"DROP TRIGGER swallow{on}")
+        if not ledger._store.lite:
+            connection.exec_driver_sql("DROP FUNCTION swallow")
+    issued(ledger, 1)
+    swallow(ledger, SEALED, "INSERT", f"NEW.path = '{SEAL}'")
+    with pytest.raises(LedgerUnavailableError, match="the seal was written and is not there"):
+        ledger.seal(ledger.head())
+    assert ledger.verify().proven
 
 
 # ---------------------------------------------------------------- any change at all
@@ -540,13 +670,13 @@ def test_a_ledgers_files_are_for_their_owner_alone(tmp_path, umask, monkeypatch)
     assert files == {"p.db": 0o600, "p.db-wal": 0o600, "p.db-shm": 0o600}
     assert modes == [0o600]
     (tmp_path / "link.db").symlink_to(tmp_path / "elsewhere.db")
-    Ledger(tmp_path / "link.db").close()
+    Ledger(tmp_path / "link.db", key=KEY).close()
     assert mode(tmp_path / "elsewhere.db") == 0o600
 
 
 def test_a_ledger_that_others_can_read_is_warned_of(tmp_path):
     place = tmp_path / "p.db"
-    Ledger(place).close()
+    Ledger(place, key=KEY).close()
     for bits in (0o640, 0o604, 0o666):
         place.chmod(bits)
         said = f"p.db: others on this machine .*mode {bits:o}.* chmod 600 .*p.db"

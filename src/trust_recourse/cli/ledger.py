@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from trust_recourse import strict_json
 from trust_recourse.cli import page, question
 from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.root import app, option
@@ -459,8 +459,8 @@ def _values(given: str) -> dict[str, Any]:
 
     text = given if given.lstrip().startswith("{") else read_whole(given, MOST_BYTES)
     try:
-        values = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        values = strict_json.loads(text)
+    except ValueError as error:
         raise ValueError(f"--x {given}: not JSON: {error}") from None
     if not isinstance(values, dict):
         raise ValueError(f"--x {given}: expected an object, such as {{'nodes': 2}}")

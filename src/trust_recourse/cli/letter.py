@@ -325,12 +325,12 @@ def _judged(
     answers: Result, model: Path, data: Path | None, target: str | None
 ) -> ModelReport | None:
     """The report on a model's settings, if there are rows to judge them on."""
-    from trust_recourse import load, model_report
-
     if data is None or target is None:
         if (data, target) != (None, None):
             raise ValueError("given only one of --data and --target; expected both, or neither")
         return None
+    from trust_recourse import load, model_report
+
     fitted = load(model)
     rows, labels, schema = learnt_from(read(data), target, fitted.schema_, [])
     asked = answers.recourse

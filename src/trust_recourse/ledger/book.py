@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
+from trust_recourse import strict_json
 from trust_recourse.certificate import Certificate
 from trust_recourse.ledger import judging, seal
 from trust_recourse.ledger.entries import (
@@ -53,7 +53,7 @@ class Ledger:
         so that no entry is changed or removed unseen; if neither is given, the environment variable
         TRUST_LEDGER_KEY. Whoever acts needs it: promises, redeems, withdraws, checks a model. Who
         reads without it believes the seal as it stands. Others must not be able to read the file.
-    create : make the ledger if it is not there; False raises instead.
+    create : make the ledger if it is not there, which needs the key; False raises instead.
     wait : seconds to wait for other processes that write, before it raises.
 
     Use it in a `with` statement, or call `close()`. Threads may share one; several processes on
@@ -73,7 +73,11 @@ class Ledger:
         if not 0 < wait < 86_400:
             raise LedgerError(f"wait={wait!r}; expected seconds, above 0 and below a day")
         self._key, self._key_file = key, key_file
-        self._store = Store(where, create=create, wait=wait)
+        self._store = Store(where, create=create, wait=wait, begin=self._begin)
+
+    def _begin(self, tables: Tables) -> None:
+        """Seal a new ledger, so that one that was emptied does not look new."""
+        seal.seal_anew(tables, self._needed_key(), Head())
 
     def close(self) -> None:
         """Let go of the database."""
@@ -92,6 +96,13 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"Ledger({self._store.name!r})"
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse: a copy would share a connection or a key with another process."""
+        raise TypeError(
+            f"given a Ledger with an open database, {self._store.name}; expected an object that "
+            f"can be copied or pickled. Pass its place on and open it again: {self!r}"
+        )
 
     # ------------------------------------------------------------ promises
 
@@ -377,7 +388,7 @@ def _schemas(tables: Tables, names: list[str] | None = None) -> dict[str, Schema
     found = {}
     for name, text in tables.schemas(names).items():
         with suppress(AttributeError, LookupError, TypeError, ValueError):  # of no ledger
-            found[name] = Schema.from_dict(json.loads(text))
+            found[name] = Schema.from_dict(strict_json.loads(text))
     return found
 
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from trust_recourse import strict_json
+
 FIRST = "0" * 64  # stands where the hash of an entry before the first would
 WAITED = timedelta(days=1)  # the longest that a writer may wait for others
 
@@ -88,7 +90,7 @@ class Entry:
     def told(self) -> dict[str, Any]:
         """The content, read."""
         try:
-            told = json.loads(self.content)
+            told = strict_json.loads(self.content)
         except ValueError:
             told = None
         if not isinstance(told, dict):

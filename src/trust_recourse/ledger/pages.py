@@ -7,12 +7,12 @@ of a few pages that they are the right ones.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 
+from trust_recourse import strict_json
 from trust_recourse.ledger.entries import LedgerChangedError, canonical, sha256
 
 MOST = 32  # promises on a page, before it is split
@@ -50,8 +50,8 @@ def page_hash(page: Page) -> str:
 
 def _read(text: str, expected: str) -> Page:
     page = None
-    with suppress(ValueError, RecursionError):  # without the key, a page that fits may be any text
-        page = json.loads(text) if sha256(text) == expected else None
+    with suppress(ValueError):  # without the key, a page that fits may be any text
+        page = strict_json.loads(text) if sha256(text) == expected else None
     if isinstance(page, dict) or (isinstance(page, list) and len(page) == 16):
         return page
     raise LedgerChangedError("a page of the seal was changed or removed")

@@ -17,6 +17,8 @@ So an entry about a promise P is written only once these are seen to hold:
    who write, they show within n / STRETCH writes what was done to any of n entries, and at once
    where there are no more than STRETCH.
 
+A ledger is sealed when it is made, so that one that was emptied does not look new.
+
 Each costs the same in a ledger of any length, but for the depth of the tree. Who reads all
 promises walks the whole chain up to the seal instead.
 
@@ -29,7 +31,6 @@ must have one.
 from __future__ import annotations
 
 import hmac
-import json
 import math
 import secrets
 from collections.abc import Callable, Iterable, Mapping
@@ -38,6 +39,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from trust_recourse import strict_json
 from trust_recourse.ledger.entries import (
     Entry,
     Head,
@@ -96,12 +98,12 @@ class Seal:
     def read(cls, text: str, key: Key | None) -> Seal:
         """As it was stored; without the key it is believed."""
         try:
-            told = json.loads(text)
+            told = strict_json.loads(text)
             mac = str(told.pop("mac"))
             heads = {name: Head.read(told[name]) for name in ("head", "walked")}
             seal = cls(**{**told, **heads, "since": int(told["since"])})
             proven = key is None or hmac.compare_digest(key.seal(canonical(told)), mac)
-        except (AttributeError, LookupError, TypeError, ValueError, RecursionError):
+        except (AttributeError, LookupError, TypeError, ValueError):
             raise LedgerChangedError("the seal was changed: no ledger writes such a one") from None
         if key is not None and seal.key != key.name:
             raise LedgerError(
@@ -344,8 +346,18 @@ def _walked(
 
 
 def _removed(texts: Mapping[str, str], promises: Iterable[str]) -> str:
-    """Why a ledger without a seal must have had one; empty if it never had."""
-    had = texts or any(len(promise) > OLD for promise in promises)
+    """Why a ledger without a seal must have had one; empty if it never had.
+
+    A ledger is sealed when it is made, so an empty one has a seal, too.
+    """
+    known = [*promises]
+    if not known:
+        return (
+            "the seal was removed: there is neither an entry nor a seal; expected the seal of an "
+            f"empty ledger. Restore a backup, or seal it again with the head {Head()}, if it is "
+            "meant to be empty"
+        )
+    had = texts or any(len(promise) > OLD for promise in known)
     return "the seal was removed" if had else ""
 
 

@@ -13,7 +13,7 @@ import os
 import stat
 import time
 import warnings
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -66,6 +66,7 @@ SEALED = sa.Table(
 # What is asked with every entry is put together once: that takes longer than the answers.
 IN_ORDER = sa.select(ENTRIES).order_by(ENTRIES.c.number)
 LAST = sa.select(ENTRIES).order_by(ENTRIES.c.number.desc()).limit(1)
+AT = sa.select(ENTRIES).where(ENTRIES.c.number == sa.bindparam("number"))
 ABOUT = IN_ORDER.where(ENTRIES.c.promise == sa.bindparam("promise"))
 UP_TO = IN_ORDER.where(ENTRIES.c.number <= sa.bindparam("end"))
 STRETCH = UP_TO.where(ENTRIES.c.number > sa.bindparam("after"))
@@ -80,11 +81,23 @@ WRITE_SEAL = {
 SEALED_AT = sa.select(SEALED).where(SEALED.c.path.in_(sa.bindparam("paths", expanding=True)))
 
 
+def _not_kept(what: str) -> LedgerUnavailableError:
+    return LedgerUnavailableError(
+        f"{what} was written and is not there when it is read back; expected a database that keeps "
+        "what is written. Nothing was recorded: remove the triggers and rules that are not the "
+        "ledger's own from its tables, then try again"
+    )
+
+
 class Tables:
     """What is in a ledger's database, in one transaction: all of it as at one moment."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self.connection = connection
+        self._entries_written: list[Entry] = []
+        self._schemas_written: dict[str, str] = {}
+        self._seal_written: dict[str, str] = {}
+        self._sealed_anew = False
 
     def entries(self) -> Generator[Entry]:
         """All entries in order, a few at a time."""
@@ -131,6 +144,7 @@ class Tables:
     def add(self, entry: Entry) -> None:
         """Write an entry."""
         self.connection.execute(sa.insert(ENTRIES), vars(entry))
+        self._entries_written.append(entry)
 
     def add_schema(self, text: str) -> None:
         """Write a schema that is not there, or no longer fits its hash; the latter raises."""
@@ -138,22 +152,45 @@ class Tables:
             self.connection.execute(sa.insert(SCHEMAS).values(hash=sha256(text), text=text))
         except IntegrityError:
             raise LedgerChangedError(f"the schema {sha256(text)} was changed") from None
+        self._schemas_written[sha256(text)] = text
 
     def write_seal(self, texts: Mapping[str, str], anew: bool = False) -> None:
         """Write the seal and pages by path: these alone, or in place of what is there."""
         if anew:
             self.connection.execute(sa.delete(SEALED))
+            self._seal_written, self._sealed_anew = {}, True
         rows = [{"path": path, "text": text} for path, text in texts.items()]
         self.connection.execute(WRITE_SEAL[self.connection.dialect.name], rows)
+        self._seal_written |= texts
+
+    def check_written(self) -> None:
+        """Read back all that was written; a trigger or a rule may have dropped or changed it."""
+        if self.connection.dialect.name == "postgresql":  # or some would run after this
+            self.connection.execute(sa.text("SET CONSTRAINTS ALL IMMEDIATE"))
+        for entry in self._entries_written:
+            if self._entries(AT, number=entry.number) != [entry]:
+                raise _not_kept(f"entry {entry.number}")
+        if self.schemas([*self._schemas_written]) != self._schemas_written:
+            raise _not_kept("a schema")
+        if self.sealed(None if self._sealed_anew else [*self._seal_written]) != self._seal_written:
+            raise _not_kept("the seal")
 
 
 class Store:
     """The database of a ledger, made or brought up to date when it is opened.
 
-    `where` is a file's path or a URL; `wait` the seconds to wait for other writers.
+    `where` is a file's path or a URL; `wait` the seconds to wait for other writers. `begin` writes
+    what a new ledger holds, in the transaction that makes its tables.
     """
 
-    def __init__(self, where: str | Path, *, create: bool = True, wait: float = 30.0) -> None:
+    def __init__(
+        self,
+        where: str | Path,
+        *,
+        begin: Callable[[Tables], None],
+        create: bool = True,
+        wait: float = 30.0,
+    ) -> None:
         self.url = read_url(where)
         self.name = self.url.database if self.lite else str(self.url)  # a URL hides its password
         path = Path(self.url.database or "")
@@ -168,7 +205,7 @@ class Store:
         single = {} if self.lite else {"isolation_level": "REPEATABLE READ"}
         self._reader = self.engine.execution_options(**single)
         try:
-            self._bring_up_to_date(create)
+            self._bring_up_to_date(begin, create)
         except BaseException:
             self.close()
             raise
@@ -214,7 +251,9 @@ class Store:
     def writing(self) -> Iterator[Tables]:
         """A transaction that no other writer's overlaps; what is written is on disk at its end."""
         with self._errors(), self._writing() as connection:
-            yield Tables(connection)
+            tables = Tables(connection)
+            yield tables
+            tables.check_written()
 
     @contextmanager
     def _writing(self) -> Iterator[sa.Connection]:
@@ -225,7 +264,7 @@ class Store:
 
     # ------------------------------------------------------------ opening
 
-    def _bring_up_to_date(self, create: bool) -> None:
+    def _bring_up_to_date(self, begin: Callable[[Tables], None], create: bool) -> None:
         with self._errors():
             with self.engine.connect() as connection:
                 version = _version(connection)
@@ -233,9 +272,13 @@ class Store:
                 raise LedgerError(f"{self.name}: there is no ledger in this database")
             if version != NEWEST:
                 with self._writing() as connection:
-                    self._migrate(connection)
+                    if self._migrate(connection):
+                        tables = Tables(connection)
+                        begin(tables)
+                        tables.check_written()
 
-    def _migrate(self, connection: sa.Connection) -> None:
+    def _migrate(self, connection: sa.Connection) -> bool:
+        """Bring the tables up to date; whether there were none before."""
         from alembic.operations import Operations
         from alembic.runtime.migration import MigrationContext
         from alembic.script import ScriptDirectory
@@ -252,6 +295,7 @@ class Store:
             with Operations.context(context):
                 step.module.upgrade()
             context.stamp(steps, step.revision)
+        return version is None
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -262,6 +306,8 @@ class Store:
             raise LedgerChangedError(
                 f"{self.name}: {error}; nothing is read or written, and `ledger verify` says more"
             ) from None
+        except LedgerUnavailableError as error:
+            raise LedgerUnavailableError(f"{self.name}: {error}") from None
         except SQLAlchemyError as error:
             said = getattr(error, "orig", None) or error
             reason = str(said).strip()

@@ -15,6 +15,7 @@ Verdict = Literal["calibrated", "miscalibrated", "too few rows"]
 Ints = NDArray[np.intp]
 Floats = NDArray[np.float64]
 
+CURVES = "Reliability: the mean probability in a bin, and the share that was of the class."
 BINS = 10
 FULL = 20  # rows of a bin that is judged by itself
 DRAWS = 1000  # of outcomes, as they would be if each confidence were right

@@ -20,7 +20,7 @@ from trust_recourse.report.confidence import out_of_100
 from trust_recourse.report.content import Document, Printed, blocks, clean
 from trust_recourse.report.facts import LetterFacts, Offer, cut
 from trust_recourse.report.language import ENGLISH, Language, language_of
-from trust_recourse.report.profiles import Profile, date
+from trust_recourse.report.profiles import LetterError, Profile, date
 from trust_recourse.report.protected import guarded
 from trust_recourse.report.reason_codes import ReasonCodes
 from trust_recourse.report.reasons import Reason
@@ -45,7 +45,7 @@ LONGEST = {
 OPEN = ("person", "promise", "reviewed_by")  # may be left out
 
 
-class ProtectedReasonError(ValueError):
+class ProtectedReasonError(LetterError):
     """A letter would name protected features as reasons, and nobody said that this was reviewed.
 
     `features` are these; without other applicants to compare with, all that the model uses, as each
@@ -85,7 +85,7 @@ class ProtectedReasonError(ValueError):
         return [feature.name for feature in self.features]
 
 
-class UnsignedReviewError(ValueError):
+class UnsignedReviewError(LetterError):
     """A review has no name; `sentence` says so, without what to do."""
 
     def __init__(self, names: Sequence[str]) -> None:

@@ -28,6 +28,7 @@ from trust_recourse.question import Question
 from trust_recourse.recourse import own_threshold
 from trust_recourse.report.baselines import baselines
 from trust_recourse.report.calibration import (
+    CURVES,
     Calibration,
     check_calibration,
     expected_calibration_error,
@@ -57,7 +58,6 @@ CLASSES = {
 }  # fmt: skip
 SPREAD = "mean ± standard deviation over the folds, ECE over all rows; "
 BETTER = "AUC and accuracy are better high, the others low"
-CURVES = "Reliability: the mean probability in a bin, and the share that was of the class."
 MANY_ROWS = 20_000  # below, the threads of the boosting wait for each other longer than they work
 CONFUSED = "At the decision threshold {:g}, rows of each class:"
 WIDEST = 100

@@ -12,6 +12,7 @@ import pandas as pd
 
 from trust_recourse import __version__
 from trust_recourse.explain import Comparison
+from trust_recourse.report.calibration import CURVES
 from trust_recourse.report.content import (
     Block,
     Document,
@@ -23,7 +24,6 @@ from trust_recourse.report.content import (
     Text,
     clean,
 )
-from trust_recourse.report.model import CURVES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,6 +7,7 @@ and there is no letter. What each field is for, by paragraph of its rule, is in
 
 from __future__ import annotations
 
+import copyreg
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -29,7 +30,15 @@ LONGEST = 600  # letters of a field
 YES = {"yes": True, "true": True, "no": False, "false": False}
 
 
-class MissingFieldsError(ValueError):
+class LetterError(ValueError):
+    """A letter that cannot be written as asked; its message is composed of other arguments."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As it is, not composed again: a subclass takes other arguments than the message."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
+
+
+class MissingFieldsError(LetterError):
     """A letter lacks what its profile needs: `names` are all the fields that are missing."""
 
     def __init__(self, profile: str, names: tuple[str, ...]) -> None:
@@ -38,7 +47,7 @@ class MissingFieldsError(ValueError):
         super().__init__(f"no letter: the profile {profile} needs {what} too: {', '.join(names)}")
 
 
-class LateLetterError(ValueError):
+class LateLetterError(LetterError):
     """A notice would go out after its time; `sentence` says so, without how to write it still."""
 
     def __init__(self, received: datetime.date, sent: datetime.date) -> None:

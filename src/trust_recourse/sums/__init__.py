@@ -113,8 +113,12 @@ class Library(NamedTuple):
 
     model: Any
     columns: Columns | People | None  # None: there is no library, so nobody to ask
-    reader: Any
     asked: Floats | None = None  # rows of codes of which it said the same when its model was read
+
+    @property
+    def reader(self) -> Any:
+        """The module that reads the model. It is not stored: a module cannot be pickled."""
+        return reader_of(self.model)
 
     def predict_proba(self, codes: Floats) -> Floats:
         """What the library itself says, (n, 2)."""
@@ -222,7 +226,7 @@ def reading(model: Any, schema: Schema) -> tuple[Read, Library]:
     if type(model).__name__ != "Booster" and not hasattr(model, "classes_"):
         raise UnreadableError(f"{type(model).__name__}: it has not learnt yet; call fit first")
     read, columns = reader.read(model, schema)
-    return read, Library(model, columns, reader)
+    return read, Library(model, columns)
 
 
 def of_categories(model: Any, schema: Schema) -> Library | None:
@@ -232,7 +236,7 @@ def of_categories(model: Any, schema: Schema) -> Library | None:
     )  # the others take people's own values
     with suppress(UnreadableError):
         columns = columns_of(model, schema) if columns_of else None
-        return Library(model, columns, reader_of(model)) if columns and columns.categories else None
+        return Library(model, columns) if columns and columns.categories else None
     return None
 
 

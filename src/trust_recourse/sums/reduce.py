@@ -19,8 +19,6 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import coo_array
 
 from trust_recourse import clock
 from trust_recourse.cells import Floats, Ints, making
@@ -271,6 +269,9 @@ class _Problem:
         part = np.concatenate(
             [np.arange(d).repeat(self.sizes), d + np.arange(terms).repeat(np.diff(starts))]
         )
+        from scipy.optimize import linprog  # loads much
+        from scipy.sparse import coo_array
+
         one = coo_array((np.ones(len(cost)), (part, np.arange(len(cost)))), (d + terms, len(cost)))
         found = linprog(
             cost,

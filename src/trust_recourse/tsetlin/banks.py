@@ -12,11 +12,11 @@ exact from the laws of the votes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from trust_recourse.cells import Cells, Floats, Grid, Ints
 from trust_recourse.leads import Part
@@ -64,6 +64,8 @@ def fitted(q: Sequence[Floats], y: NDArray[np.int64]) -> tuple[Logistic, ...]:
         slope = np.concatenate([np.ravel(slopes) + PENALTY * w.ravel(), ends])
         return total / (n + K), slope / (n + K)
 
+    from scipy.optimize import minimize  # loads much
+
     start = np.concatenate([np.zeros(K * C), np.log((truth.sum(axis=0) + 1.0) / (n + K))])
     ends = [(0.0, MOST_WEIGHT)] * (K * C) + [(-MOST_WEIGHT, MOST_WEIGHT)] * K
     how = {"maxiter": 500, "maxfun": 1000, "ftol": 1e-12, "gtol": 1e-8}
@@ -89,6 +91,35 @@ class Folded(NamedTuple):
     error: float = 0.0  # what those may add that next to never fire
 
 
+@dataclass(frozen=True, eq=False)
+class _Totals:
+    """The score of each class at rows of cells; no closure, which could not be pickled."""
+
+    first: Ints  # where the cells of each feature begin
+    banks: Sequence[tuple[Floats, Floats, Logistic]]  # factors, what empty clauses add, the link
+
+    def __call__(self, cells: Cells) -> Floats:
+        found, rows = [], np.ascontiguousarray(cells, np.int32)
+        for factors, none, link in self.banks:
+            q = np.empty((len(rows), len(none)))
+            inference.firing(rows, self.first, factors, none, q)
+            found.append(link.score(q))
+        return np.column_stack(found)
+
+
+@dataclass(frozen=True, eq=False)
+class _TotalsOn:
+    """The same on a grid of fewer cells."""
+
+    whole: Callable[[Cells], Floats]
+    first: Ints  # where the cells of each feature begin in the whole grid
+    rows: Ints  # the place of each kept cell there
+    starts: Ints  # where the kept cells of each feature begin
+
+    def __call__(self, cells: Cells) -> Floats:
+        return self.whole((self.rows[self.starts + cells] - self.first).astype(np.int32))
+
+
 class ClauseBank(Bank):
     """The scores of banks of clauses on one grid, for the exact engine."""
 
@@ -102,18 +133,8 @@ class ClauseBank(Bank):
     ) -> ClauseBank:  # fmt: skip
         """Those of whole banks."""
         each = [*zip(factors, empty, links, strict=True)]
-        first = grid.first_cell
-
-        def totals(cells: Cells) -> Floats:
-            found, rows = [], np.ascontiguousarray(cells, np.int32)
-            for of_bank, none, link in each:
-                q = np.empty((len(rows), len(none)))
-                inference.firing(rows, first, of_bank, none, q)
-                found.append(link.score(q))
-            return np.column_stack(found)
-
         banks = [folded(grid, Folded(f, e, link.signed, link.intercept)) for f, e, link in each]
-        return cls(grid, banks, totals)
+        return cls(grid, banks, _Totals(grid.first_cell, each))
 
     def totals(self, cells: Cells) -> Floats:
         """R of each class: the very floats of the machine."""
@@ -149,19 +170,14 @@ class ClauseBank(Bank):
 
     def on(self, kept: Sequence[Ints]) -> ClauseBank:
         """Without what is the same on all of these cells."""
-        first, own = self.grid.first_cell, self._own
+        first = self.grid.first_cell
         rows = np.concatenate([a + of for a, of in zip(first, kept, strict=True)])
         grid = numbered([len(of) for of in kept])
-        starts = grid.first_cell
-
-        def totals(cells: Cells) -> Floats:
-            return own((rows[starts + cells] - first).astype(np.int32))
-
         banks = [
             folded(grid, bank._replace(factors=np.ascontiguousarray(bank.factors[rows])))
             for bank in self.banks
         ]
-        return ClauseBank(grid, banks, totals)
+        return ClauseBank(grid, banks, _TotalsOn(self._own, first, rows, grid.first_cell))
 
 
 def folded(grid: Grid, bank: Folded) -> Folded:

@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from trust_recourse.floats import first_float, last_float_before
@@ -42,6 +41,8 @@ def temperature(scores: NDArray[np.float64], y: NDArray[Any]) -> float:
         return -float((truth * log_softmax(scores * math.exp(cold), axis=1)).mean())
 
     ends = -math.log(HOTTEST), math.log(HOTTEST)
+    from scipy.optimize import minimize_scalar  # loads much
+
     return math.exp(-float(minimize_scalar(loss, bounds=ends, method="bounded").x))
 
 

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from trust_recourse.tsetlin import bounds, inference
 
@@ -194,6 +193,8 @@ class Logistic(Link):
         if near is not None:
             start = np.append(near.weights, near.intercept)
             how |= {"maxiter": STEPS_NEAR}
+        from scipy.optimize import minimize  # loads much
+
         found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=ends, options=how).x
         return cls(np.maximum(found[:C], 0.0), float(found[C]))
 

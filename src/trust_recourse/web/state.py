@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from trust_recourse.cancel import Cancelled, cancellable, check
 from trust_recourse.measure import plausible_by
@@ -100,6 +100,13 @@ class AppState:
         pools = {"_searches": self.limits.searches, "_briefs": BRIEF, "_records": RECORD}
         for name, threads in pools.items():
             object.__setattr__(self, name, ThreadPoolExecutor(threads, name.strip("_")))
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse: threads belong to one process."""
+        raise TypeError(
+            "given an AppState with running threads; expected an object that can be copied or "
+            "pickled. Pass its recourse on and make it again: AppState(recourse)"
+        )
 
     async def work(self, job: Callable[[], Given]) -> Given:
         """What the job gives, from a thread; cancelling this calls the job off.
