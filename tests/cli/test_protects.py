@@ -33,7 +33,7 @@ STAYS = {
     "number": "400 values in 400 rows, and the name of an id",
     "sex": "a person's sex, by its name and values",
     "age": "a person's age, by its name",
-    "months late in April": "what has happened, by its name (late)",
+    "months late in April": "records the past, by its name (late)",
     "collected": "it alone tells class 1 with an AUC of 1.000",
 }
 CODED = ("points", "score")

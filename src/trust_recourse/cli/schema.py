@@ -297,8 +297,8 @@ def guessed(
     """The schema of rows, in which stays what nobody can change, what looks odd, and proposals.
 
     Blanks are missing where there are any, and these codes. A column with others that may be codes
-    stays, unless its values are said to be genuine; bounds and scales are those of the rest. What
-    only rises does, unless the class said to be `wanted` becomes rarer with it.
+    stays, unless its values are said to be genuine; bounds and scales are those of the rest. The
+    schema is guarded as `Schema.infer` guards it. What only rises does, unless the class said to be `wanted` becomes rarer with it.
     """
     from trust_recourse import Schema
     from trust_recourse.report import check_table
@@ -307,7 +307,7 @@ def guessed(
 
     blank = {str(name): (float("nan"),) for name in rows if rows[name].isna().any()}
     missing = {n: (*blank.get(n, ()), *codes.get(n, ())) for n in {**blank, **codes}}
-    found = Schema.infer(rows, missing=missing, scale="robust")
+    found = Schema.infer(rows, missing=missing, scale="robust", guard=False)
     for name in protected:
         found = found.update(name, protected=True)
     ours = uncontradicted(found, proposals(found, rows), rows, labels, wanted)
@@ -317,13 +317,19 @@ def guessed(
         for each in check_table(rows, labels, found, wanted=wanted)
         if not (each.codes and each.column in genuine)
     )
+    declared = {each.column: found[each.column].missing for each in doubts if each.codes}
     for each in doubts:
         if each.codes and found[each.column].numeric:
             own = (*missing.get(each.column, ()), *each.codes)
-            rest = Schema.infer(rows[[each.column]], missing={each.column: own}, scale="robust")[0]
-            ends = {"lower": rest.lower, "upper": rest.upper, "scale": rest.scale}
+            rest = Schema.infer(
+                rows[[each.column]], missing={each.column: own}, scale="robust", guard=False
+            )[0]
+            ends = {"lower": rest.lower, "upper": rest.upper, "scale": rest.scale, "missing": own}
             told = (p.fields for p in ours if p.column == each.column and "lower" in p.fields)
             found = found.update(each.column, **ends | next(told, {}))
+    found = found.guarded(rows)
+    for name, codes_declared in declared.items():
+        found = found.update(name, missing=codes_declared)
     return found.lock(*(each.column for each in doubts if each.stays)), doubts, ours
 
 
