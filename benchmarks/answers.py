@@ -54,7 +54,11 @@ def table(name):
     """Rows, classes, and what a person may change."""
     if name == "haberman":
         X, y = haberman()
-        return X, y, Schema.infer(X).lock("age", "year").update("nodes", direction="decrease")
+        return (
+            X,
+            y,
+            Schema.infer(X, guard=False).lock("age", "year").update("nodes", direction="decrease"),
+        )
     if name == "german":
         return *german_credit(), german_credit_schema()
     if name == "gaps":
@@ -62,7 +66,7 @@ def table(name):
     given = load_iris(as_frame=True) if name == "iris" else load_breast_cancer(as_frame=True)
     X = given.data.iloc[:, :12]
     y = (given.target > 0).astype(int)
-    schema = Schema.infer(X)
+    schema = Schema.infer(X, guard=False)
     if name == "iris":  # continuous
         for feature in schema.names[:2]:
             schema = schema.update(feature, step=None)
@@ -86,7 +90,9 @@ def gaps():
     signs = 1 * (X.income > 30) + (X.home == "own") + X.job - 1 * (X.late > 2)
     y = (signs >= 2).astype(int)
     X.loc[rng.random(n) < 0.15, "income"] = -9.0
-    schema = Schema.infer(X, missing={"income": -9.0}).update("months", direction="increase")
+    schema = Schema.infer(X, missing={"income": -9.0}, guard=False).update(
+        "months", direction="increase"
+    )
     return X, y, schema.relate("late <= months", "job changes => months rises by 1")
 
 
@@ -196,7 +202,7 @@ def by_trial():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         network.fit(X.to_numpy(), y)
-    other = Recourse(network, Schema.infer(X), "l1")
+    other = Recourse(network, Schema.infer(X, guard=False), "l1")
     for p, x in enumerate(refused(recourse, X, 2)):
         for engine, n in (("tpe", 40), ("gp", 12), ("spheres", 200)):
             yield (

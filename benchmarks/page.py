@@ -73,10 +73,11 @@ def serve():
         return found
 
     X, y = haberman()
-    schema = Schema.infer(X).lock("age", "year").update("nodes", direction="decrease")
+    schema = Schema.infer(X, guard=False).lock("age", "year").update("nodes", direction="decrease")
     patients = Recourse(PTMClassifier(**PAPER).fit(X, y), schema)
     cells, kind = load_breast_cancer(return_X_y=True, as_frame=True)
-    show(Timed(Recourse(PTMClassifier(**PAPER).fit(cells, kind)), cells), "/cancer")
+    free = Schema.infer(cells, guard=False)
+    show(Timed(Recourse(PTMClassifier(**PAPER).fit(cells, kind), free), cells), "/cancer")
     mount(app, Timed(patients, X))
     listening = socket.create_server(("127.0.0.1", 0))
     print(listening.getsockname()[1], flush=True)

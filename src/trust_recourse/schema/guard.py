@@ -21,6 +21,7 @@ from trust_recourse.schema.scalars import Floats
 from trust_recourse.schema.steps import multiple_above, multiple_below
 
 OUTSIDE = 0.01  # share of the rows that may lie below the lower bound, and above the upper one
+CLOSE = 0.01  # of a step: how far rounding errors may put a value from a multiple
 FEWEST = 20  # rows below which a pattern may be chance
 SERIES = re.compile(r"(.*[^\W\d])[\s_.-]?(\d{1,3})")
 LEAST_RUN = 3  # consecutive numbers that make a series
@@ -152,8 +153,8 @@ def usual_bounds(feature: Feature, column: Floats) -> Mapping[str, float]:
         low = min(low, max(float(known[0]), 0.0))
     ends = {}
     if feature.lower == known[0]:
-        ends["lower"] = multiple_above(feature.step, low)
+        ends["lower"] = multiple_above(feature.step, low - CLOSE * (feature.step or 0.0))
     if feature.upper == known[-1]:
-        ends["upper"] = multiple_below(feature.step, high)
+        ends["upper"] = multiple_below(feature.step, high + CLOSE * (feature.step or 0.0))
     lower, upper = feature.bounds
     return ends if ends.get("lower", lower) < ends.get("upper", upper) else {}
