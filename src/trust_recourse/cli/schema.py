@@ -309,7 +309,8 @@ def guessed(
 
     Blanks are missing where there are any, and these codes. A column with others that may be codes
     stays, unless its values are said to be genuine; bounds and scales are those of the rest. The
-    schema is guarded as `Schema.infer` guards it. What only rises does, unless the class said to be `wanted` becomes rarer with it.
+    schema is guarded as `Schema.infer` guards it. What only rises does, unless the class said to be
+    `wanted` becomes rarer with it.
     """
     from trust_recourse import Schema
     from trust_recourse.report import check_table

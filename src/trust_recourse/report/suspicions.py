@@ -13,6 +13,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
+from trust_recourse.report.agreement import ranked
 from trust_recourse.report.baselines import NUMBERS, regression
 from trust_recourse.schema import Feature, Proposal, Schema, proposed
 from trust_recourse.schema.guard import Lock, locks
@@ -285,7 +286,7 @@ def _directions(codes: Floats, came: Ints, schema: Schema, label: Any) -> Iterat
         if slopes[ordered.index(at)] * ways[at] >= 0:
             continue
         feature, way = schema[at], ways[at]
-        auc = _ranked(codes[:, at], came)[0]
+        auc = ranked(codes[:, at], came)[0]
         more, fewer = ("higher", "rises") if way > 0 else ("lower", "falls")
         stated = getattr(feature, "monotone", None)
         rule = f"monotone: {stated}" if stated else f"direction: {feature.direction}"
@@ -306,17 +307,6 @@ def _way(feature: Feature) -> int:
 
 
 def _contrary(column: Floats, came: Ints, way: int) -> bool:
-    auc, deviation = _ranked(column, came)
+    auc, deviation = ranked(column, came)
     against = (0.5 - auc) * way
     return against >= CONTRARY and against >= CLEAR * deviation
-
-
-def _ranked(column: Floats, came: Ints) -> tuple[float, float]:
-    """The AUC of a column's order, and its deviation where it tells nothing (Mann–Whitney)."""
-    known = ~np.isnan(column)
-    ones = int(came[known].sum())
-    others = int(known.sum()) - ones
-    if not (ones and others):
-        return 0.5, 1.0
-    auc = float(roc_auc_score(came[known], column[known]))
-    return auc, float(np.sqrt((ones + others + 1) / (12 * ones * others)))

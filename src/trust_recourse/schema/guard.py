@@ -16,6 +16,7 @@ import pandas as pd
 
 from trust_recourse.schema.feature import Feature
 from trust_recourse.schema.groups import OneOf
+from trust_recourse.schema.levels import word_set
 from trust_recourse.schema.meaning import attribute, owed, past, words_of
 from trust_recourse.schema.scalars import Floats
 from trust_recourse.schema.steps import multiple_above, multiple_below
@@ -26,9 +27,9 @@ FEWEST = 20  # rows below which a pattern may be chance
 SERIES = re.compile(r"(.*[^\W\d])[\s_.-]?(\d{1,3})")
 LEAST_RUN = 3  # consecutive numbers that make a series
 CORRELATED = 0.4  # rank correlation of neighbours in a series, in the median
-NO_HISTORY = frozenset(  # stems of numbered columns that are no months: x1, feature_2, pc3
+NO_HISTORY = word_set(  # stems of numbered columns that are no months: x1, feature_2, pc3
     "attr attribute col column component dim emb embedding feat feature input item pc pca pixel "
-    "px question sensor test var variable".split()
+    "px question sensor test var variable"
 )
 
 
@@ -113,7 +114,7 @@ def one_hot(features: Sequence[Feature], codes: Floats) -> tuple[OneOf, ...]:
     families: dict[str, list[int]] = defaultdict(list)
     for at in binary:
         for split in re.finditer(r"[\s_=:.-]+", features[at].name):
-            if 0 < split.start() and split.end() < len(features[at].name):
+            if split.start() > 0 and split.end() < len(features[at].name):
                 families[features[at].name[: split.start()]].append(at)
     found, used = [], set[int]()
     for prefix in sorted(families, key=len):

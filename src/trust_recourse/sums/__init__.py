@@ -23,6 +23,7 @@ from trust_recourse.sums import store
 from trust_recourse.sums.additive import Additive
 from trust_recourse.sums.classes import ClassSums
 from trust_recourse.sums.columns import Columns, UnreadableError
+from trust_recourse.sums.contents import Content, contents
 from trust_recourse.sums.ensemble import SumModel, labels, listed
 from trust_recourse.sums.formats import opened
 from trust_recourse.sums.learnt import Watch
@@ -264,21 +265,31 @@ class Imported(NamedTuple):
     model: Read
     named: bool  # whether its columns have names, and not only an order
     compared: int = 0  # rows that its library was asked about again
+    contents: tuple[Content, ...] = ()  # the columns that the file has
 
 
 def imported(
-    path: str | os.PathLike[str], schema: Schema, X: pd.DataFrame | None = None
+    path: str | os.PathLike[str],
+    schema: Schema,
+    X: pd.DataFrame | None = None,
+    *,
+    listing: bool = False,
 ) -> Imported:
     """Read a library's file and compare, in a process of its own: libraries crash on damaged ones.
 
-    `X` are rows as any table has them.
+    `X` are rows as any table has them. With `listing` the file's columns are listed, too, for which
+    it is read twice.
     """
-    (found,) = several((path,), schema, X)
+    (found,) = several((path,), schema, X, listing=listing)
     return found
 
 
 def several(
-    paths: Iterable[str | os.PathLike[str]], schema: Schema, X: pd.DataFrame | None = None
+    paths: Iterable[str | os.PathLike[str]],
+    schema: Schema,
+    X: pd.DataFrame | None = None,
+    *,
+    listing: bool = False,
 ) -> Iterator[Imported]:
     """The same of several files, one after the other."""
     from joblib.externals.loky import ProcessPoolExecutor
@@ -287,13 +298,26 @@ def several(
     with ProcessPoolExecutor(1) as other:
         for path in paths:
             try:
-                found: Imported = other.submit(read_file, Path(path), schema, X).result()
+                found: Imported = other.submit(
+                    read_file, Path(path), schema, X, listing=listing
+                ).result()
             except BrokenProcessPool:
                 raise UnreadableError(f"{path}: damaged: its library crashes on it") from None
             yield found
 
 
-def read_file(source: Path, schema: Schema, X: pd.DataFrame | None = None) -> Imported:
+def _allowing_blanks(given: Any, schema: Schema) -> Read | None:
+    """The same model as one that blanks are given to in every column; None where it takes none."""
+    blank = tuple(replace(each, missing=(None,)) for each in schema)
+    try:
+        return reading(given, Schema(blank))[0]
+    except ValueError:
+        return None
+
+
+def read_file(
+    source: Path, schema: Schema, X: pd.DataFrame | None = None, *, listing: bool = False
+) -> Imported:
     """The same in this process."""
     if X is not None:  # a table may have other columns, too
         X = X.drop(columns=[name for name in X.columns if name not in schema])
@@ -313,4 +337,5 @@ def read_file(source: Path, schema: Schema, X: pd.DataFrame | None = None) -> Im
     if theirs is not None:
         _compare(read, theirs, X)
     named = library.columns is None or library.columns.names is not None
-    return Imported(form.name, read, named, 0 if theirs is None else len(theirs))
+    found = contents(read, _allowing_blanks(given, schema), library.columns) if listing else ()
+    return Imported(form.name, read, named, 0 if theirs is None else len(theirs), found)
