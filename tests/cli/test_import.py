@@ -16,6 +16,7 @@ import httpx
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import roc_auc_score
 from typer.testing import CliRunner
 
 from serving import started
@@ -118,6 +119,55 @@ def test_in_json_it_says_the_same(home):
 
 
 @pytest.mark.usefixtures("in_this_process")
+def test_labels_show_which_class_is_which(home):
+    line = f"import {{}}/lightgbm.txt {GIVEN} --target granted --force"
+    done = ask(f"{line} --json", home)
+    told = json.loads(done.stdout)
+    (found,) = told["agreement"]
+    rows = pd.read_csv(home / "rows.csv")
+    confidence = load(home / "m.safetensors").predict_proba(rows.drop(columns="granted"))[:, 1]
+    assert found["auc"] == pytest.approx(roc_auc_score(rows["granted"], confidence))
+    assert found["auc_swapped"] == pytest.approx(1 - found["auc"])
+    assert (found["label"], found["unclear"], told["unchecked"]) == (1, False, [])
+    assert f"labels AUC {found['auc']:.2f} for class 1, 0.04 swapped (60 rows)" in flat(
+        ask(line, home).stdout
+    )
+    for given, wanted in (("1,0", ""), ("1,0", " --wanted 1"), ("1,0", " --wanted 0")):
+        out = f"--classes {given}{wanted} --out {{}}/never.safetensors"
+        wrong = ask(f"{line} {out}", home)
+        assert wrong.exit_code == 2
+        assert "0.04 as given, 0.96 swapped; expected more than 0.5." in flat(wrong.stderr)
+        assert "exchange the names: --classes 0,1" in flat(wrong.stderr)
+        assert not (home / "never.safetensors").exists()
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_labels_that_chance_explains_are_reported_and_the_file_is_written(home):
+    rows = pd.read_csv(home / "rows.csv")
+    labels = np.random.default_rng(0).permutation(rows["granted"])
+    rows.assign(granted=labels).to_csv(home / "chance.csv", index=False)
+    line = "import {}/lightgbm.txt --schema {}/schema.yaml --data {}/chance.csv --target granted"
+    done = ask(f"{line} --out {{}}/chance.safetensors --force", home)
+    assert done.exit_code == 0, done.output
+    assert "so this does not show which class is which" in flat(done.stdout)
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_the_columns_of_the_file_are_listed_with_categories_and_blanks(home):
+    done = ask(f"import {{}}/xgboost.json {GIVEN} --force --json".replace("m.safe", "x.safe"), home)
+    told = json.loads(done.stdout)
+    assert told["unchecked"] == [
+        "which class is which: add --target COLUMN, the column of true classes"
+    ]
+    found = {each["column"]: each for each in told["contents"]}
+    assert found.keys() == {*told["features"]}
+    assert found["housing"]["categories"] == ["free", "own", "rent"]
+    assert found["income"]["missing"] == "a blank goes left at 5 of 6 splits"
+    assert found["employed"]["missing"] == ""
+    assert {name for name, each in found.items() if each["splits"]} == {*told["used"]}
+
+
+@pytest.mark.usefixtures("in_this_process")
 def test_numbers_that_may_mean_missing_are_told_as_the_model_reads_them(home):
     rows = pd.read_csv(home / "rows.csv")
     odd = rows.assign(income=rows["income"].where(rows.index % 20 > 0, 999.0))
@@ -161,6 +211,16 @@ def test_numbers_that_may_mean_missing_are_told_as_the_model_reads_them(home):
         ("lightgbm.txt --schema {}/schema.yaml --threshold 1", "--threshold 1.0; expected"),
         ("lightgbm.txt --schema {}/schema.yaml --wanted 7", "--wanted 7: the classes are 0 and 1"),
         ("lightgbm.txt --schema {}/schema.yaml --data {}/told.json", "told.json"),
+        ("lightgbm.txt --schema {}/schema.yaml --target granted", "given without --data"),
+        (
+            "lightgbm.txt --schema {}/schema.yaml --data {}/rows.csv --target income",
+            "the schema has it as a feature",
+        ),
+        (
+            "lightgbm.txt --schema {}/schema.yaml --data {}/rows.csv --target granted "
+            "--classes no,yes",
+            "the classes '0', '1', the model 'no', 'yes'; expected the same names",
+        ),
         (
             "lightgbm.txt --schema {}/other.yaml",
             "the model alone has the columns 'income' .* one that is computed .* derived:",

@@ -307,10 +307,10 @@ def several(
 
 
 def _allowing_blanks(given: Any, schema: Schema) -> Read | None:
-    """The same model as one that blanks are given to in every column; None where it takes none."""
-    blank = tuple(replace(each, missing=(None,)) for each in schema)
+    """The same model as it is read if every number may be blank; None where it takes no blanks."""
+    blank = (replace(each, missing=(None,)) if each.numeric else each for each in schema)
     try:
-        return reading(given, Schema(blank))[0]
+        return reading(given, Schema(tuple(blank)))[0]
     except ValueError:
         return None
 

@@ -28,7 +28,7 @@ class Content(NamedTuple):
 def contents(read: Any, blanks: Any, columns: Any) -> tuple[Content, ...]:
     """The columns of a model that was read, in the order of its file where that has one.
 
-    `blanks` is the same model as it is read if every column may be blank, None if none may.
+    `blanks` is the same model as it is read if every number may be blank, None if none may.
     """
     own, names = (columns if isinstance(columns, Columns) else None), read.schema_.names
     trees, with_blanks = _trees(read), _trees(blanks)
@@ -37,7 +37,8 @@ def contents(read: Any, blanks: Any, columns: Any) -> tuple[Content, ...]:
         name = names[f] if own is None else str(own.names[place] if own.names else place)
         listed = own.categories.get(place, ()) if own else ()
         splits = sum(int((tree.feature == f).sum()) for tree in trees) if trees else None
-        missing = _missing(with_blanks, f) if with_blanks else ""
+        known = bool(with_blanks) and bool(blanks.schema_[f].missing)
+        missing = _missing(with_blanks, f, blanks.schema_[f].numeric) if known else ""
         found.append(Content(name, names[f], splits, tuple(map(plain, listed)), missing))
     return tuple(found)
 
@@ -47,7 +48,7 @@ def _trees(read: Any) -> list[Tree]:
     return [tree for model in models for tree in getattr(model, "trees", ())]
 
 
-def _missing(trees: list[Tree], f: int) -> str:
+def _missing(trees: list[Tree], f: int, numeric: bool) -> str:
     """Where the splits on a feature send blanks."""
     left, edge, zero = (
         np.concatenate([getattr(tree, part)[tree.feature == f] for tree in trees])
@@ -57,6 +58,6 @@ def _missing(trees: list[Tree], f: int) -> str:
         return ""
     if (zero >= 0).any():
         return f"a blank and 0 go left at {left.sum():,} of {len(left):,} splits"
-    if np.array_equal(left, edge >= 0):
+    if numeric and np.array_equal(left, edge >= 0):
         return "a blank is read as 0"
     return f"a blank goes left at {left.sum():,} of {len(left):,} splits"
