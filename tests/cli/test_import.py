@@ -142,6 +142,23 @@ def test_labels_show_which_class_is_which(home):
 
 
 @pytest.mark.usefixtures("in_this_process")
+def test_labels_may_be_the_file_s_own_and_then_the_names_are_not_checked(home):
+    line = f"import {{}}/lightgbm.txt {GIVEN} {NAMED} --target granted --force"
+    told = json.loads(ask(f"{line} --json", home).stdout)
+    (found,) = told["agreement"]
+    assert (found["label"], found["auc"] > 0.9) == ("granted", True)
+    assert told["unchecked"] == [
+        "the names of the classes: the column has the file's own labels (0 is refused, 1 is "
+        "granted)"
+    ]
+    rows = pd.read_csv(home / "rows.csv")
+    rows.assign(granted=1 - rows["granted"]).to_csv(home / "turned.csv", index=False)
+    wrong = ask(line.replace("rows.csv", "turned.csv"), home)
+    assert wrong.exit_code == 2
+    assert "exchange 0, 1 in the column if they mean the opposite there" in flat(wrong.stderr)
+
+
+@pytest.mark.usefixtures("in_this_process")
 def test_labels_that_chance_explains_are_reported_and_the_file_is_written(home):
     rows = pd.read_csv(home / "rows.csv")
     labels = np.random.default_rng(0).permutation(rows["granted"])
@@ -217,9 +234,9 @@ def test_numbers_that_may_mean_missing_are_told_as_the_model_reads_them(home):
             "the schema has it as a feature",
         ),
         (
-            "lightgbm.txt --schema {}/schema.yaml --data {}/rows.csv --target granted "
-            "--classes no,yes",
-            "the classes '0', '1', the model 'no', 'yes'; expected the same names",
+            "lightgbm.txt --schema {}/schema.yaml --data {}/words.csv --target said "
+            "--classes refused,granted",
+            "the classes 'no', 'yes', the model 'refused', 'granted'; expected the same names",
         ),
         (
             "lightgbm.txt --schema {}/other.yaml",
@@ -230,6 +247,8 @@ def test_numbers_that_may_mean_missing_are_told_as_the_model_reads_them(home):
 @pytest.mark.usefixtures("in_this_process")
 def test_what_is_not_right_is_told_and_nothing_is_written(line, told, home):
     (home / "m.pkl").write_bytes(pickle.dumps({"a": 1}))
+    rows = pd.read_csv(home / "rows.csv")
+    rows.assign(said=np.where(rows["granted"], "yes", "no")).to_csv(home / "words.csv")
     text = (home / "schema.yaml").read_text()
     (home / "other.yaml").write_text(text.replace("name: income", "name: pay"))
     done = ask(f"import {{}}/{line} --out {{}}/never.safetensors", home)

@@ -137,12 +137,15 @@ def import_(
     if rows is not None:
         rules.check_rows(rows, groups=True)
     with page.waiting("Reading the model"):
-        given = _named(sums.imported(file, rules, rows, listing=True), classes)
+        given = sums.imported(file, rules, rows, listing=True)
+        own = given.model.classes_.tolist()
+        given = _named(given, classes)
     model = given.model
     labels = model.classes_.tolist()
     unnamed = wanted is None and unordered(labels)
     yes = None if unnamed else target_class(wanted, labels)
-    judged = _agreements(model, rows, truth, yes, str(target))
+    told_by = labels if truth is None else _classes_of(truth, labels, own, str(target))
+    judged = _agreements(model, rows, truth, told_by, yes, str(target))
     model = model.decide(decision_threshold=threshold, wanted=yes if wanted else None)
     others = [] if again is None else _anew(again, rules, rows, classes, model)
     anew = anew_beside(out)
@@ -167,7 +170,7 @@ def import_(
         ],
         "codes": [each.to_dict() for each in doubts], "again": len(others),
         "agreement": [each.to_dict() for each in judged],
-        "unchecked": _unchecked(given, truth is None, table),
+        "unchecked": _unchecked(given, truth is None, table, told_by),
         "contents": [each.to_dict() for each in given.contents],
     }  # fmt: skip
     for each in doubts:
@@ -195,12 +198,28 @@ def _truth(table: Cells | None, target: str | None, rules: Schema) -> NDArray[An
     return table.labels(target)
 
 
-def _agreements(
-    model: Read, rows: pd.DataFrame | None, truth: NDArray[Any] | None, wanted: Any, target: str
-) -> list[Agreement]:
-    """How the model agrees with labels, for the wanted class; an error if the names are swapped.
+def _classes_of(truth: NDArray[Any], labels: list[Any], own: list[Any], target: str) -> list[Any]:
+    """The classes that the column's labels stand for: by name, or by the file's own labels."""
+    given = {*map(str, truth.tolist())}
+    if given <= {*map(str, labels)}:
+        return labels
+    if given <= {*map(str, own)}:
+        return own
+    raise InputError(
+        f"--target {target}: the column has the classes {some(sorted(given))}, the model "
+        f"{some(labels)}; expected the same names. Name the model's classes as the column "
+        "does, in the model's order: --classes FIRST,SECOND"
+    )
 
-    Where no class is named as wanted, each is compared.
+
+def _agreements(
+    model: Read, rows: pd.DataFrame | None, truth: NDArray[Any] | None, told: list[Any],
+    wanted: Any, target: str,
+) -> list[Agreement]:  # fmt: skip
+    """How the model agrees with labels, for the wanted class; an error if they are opposite.
+
+    `told` are the column's labels for the model's classes. Where no class is named as wanted, each
+    is compared.
     """
     import numpy as np
 
@@ -209,29 +228,24 @@ def _agreements(
     if rows is None or truth is None:
         return []
     labels = model.classes_.tolist()
-    known = {str(label): label for label in labels}
-    if strange := sorted({*map(str, truth.tolist())} - {*known}):
-        raise InputError(
-            f"--target {target}: the column has the classes {some(strange)}, the model "
-            f"{some(labels)}; expected the same names. Name the model's classes as the column "
-            "does, in the model's order: --classes FIRST,SECOND"
-        )
+    known = dict(zip(map(str, told), labels, strict=True))
     true = np.array([known[str(each)] for each in truth.tolist()], dtype=object)
     confidence = model.predict_proba(rows)
     asked = labels if wanted is None else [wanted]
     found = [Agreement.of(each, confidence[:, labels.index(each)], true) for each in asked]
     for each in found:
         if each.opposite:
-            raise InputError(_opposite(each, labels, target))
+            raise InputError(_opposite(each, labels, told, target))
     return found
 
 
-def _opposite(found: Agreement, labels: list[Any], target: str) -> str:
+def _opposite(found: Agreement, labels: list[Any], told: list[Any], target: str) -> str:
     """That the labels are against the model, and how the names are exchanged."""
-    exchanged = ",".join(map(str, reversed(labels)))
-    way = f"exchange the names: --classes {exchanged}" if len(labels) == 2 else (
-        "put the names of --classes in the model's own order"
-    )  # fmt: skip
+    way = "put the names of --classes in the model's own order"
+    if told != labels:
+        way = f"exchange {some(told)} in the column if they mean the opposite there"
+    elif len(labels) == 2:
+        way = f"exchange the names: --classes {','.join(map(str, reversed(labels)))}"
     return (
         f"--target {target}: the labels agree with the model in the opposite direction. AUC for "
         f"class {found.label}: {found.auc:.2f} as given, {found.swapped:.2f} swapped; expected "
@@ -239,7 +253,9 @@ def _opposite(found: Agreement, labels: list[Any], target: str) -> str:
     )
 
 
-def _unchecked(given: Imported, unlabelled: bool, table: Cells | None) -> list[str]:
+def _unchecked(
+    given: Imported, unlabelled: bool, table: Cells | None, told: list[Any]
+) -> list[str]:
     """What could not be checked, and what would check it."""
     found = []
     if not given.compared:
@@ -251,6 +267,10 @@ def _unchecked(given: Imported, unlabelled: bool, table: Cells | None) -> list[s
     if unlabelled:
         data = "" if table is not None else "--data and "
         found.append(f"which class is which: add {data}--target COLUMN, the column of true classes")
+    labels = given.model.classes_.tolist()
+    if told != labels:
+        pairs = ", ".join(f"{a} is {b}" for a, b in zip(told, labels, strict=True))
+        found.append(f"the names of the classes: the column has the file's own labels ({pairs})")
     if not given.named:
         found.append("whether the schema lists the columns in the model's order")
     return found
@@ -343,9 +363,9 @@ def _contents(columns: list[dict[str, Any]]) -> Table:
         shown = name if name == feature else f"{name} ({feature})"
         alike.setdefault("not used" if each["splits"] == 0 else told, []).append(shown)
     grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_column(max_width=32)
+    grid.add_column(max_width=48)
     for told, names in alike.items():
-        grid.add_row(page.words(told, "dim"), page.words(", ".join(names)))
+        grid.add_row(page.words(", ".join(names)), page.words(told, "dim"))
     return grid
 
 

@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -71,7 +71,7 @@ def _series(features: Sequence[Feature], codes: Floats) -> dict[str, str]:
         match = SERIES.fullmatch(feature.name)
         if match and feature.numeric and {w for w in words_of(match[1]) if w[1:]} - NO_HISTORY:
             families[match[1]][int(match[2])] = at
-    found = {}
+    found: dict[str, str] = {}
     for family in families.values():
         members = [at for _, at in sorted(family.items())]
         if _run(sorted(family)) >= LEAST_RUN and _correlated(codes[:, members]):
@@ -133,7 +133,7 @@ def _one_each(columns: Floats) -> bool:
 # ---------------------------------------------------------------- bounds
 
 
-def usual_bounds(feature: Feature, column: Floats) -> Mapping[str, float]:
+def usual_bounds(feature: Feature, column: Floats) -> Mapping[str, Any]:
     """The 1st and the 99th percentile of a number, where its bounds are the extremes of the data.
 
     At most 1 % of the rows lie below the lower bound, and at most 1 % above the upper one. The
