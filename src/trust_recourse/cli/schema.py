@@ -101,8 +101,8 @@ def schema(
     Proposed to stay (mutable: false), each with its reason: who someone is, such as sex or age;
     ids; what records the past, such as months late; what leaks the target; what may hold codes,
     until you say so. Exactly one 1 in every row of several columns makes them one of a choice.
-    Bounds are the 1st and 99th percentile. Words with an order get it, where it can be read; round amounts move in round steps;
-    debts may fall to 0; time and schooling only rise. The rest may change, in both directions. What
+    Bounds are the 1st and 99th percentile. Words with an order get it, where it can be read; round
+    amounts move in round steps; debts may fall to 0; time and schooling only rise. The rest may change, in both directions. What
     a law protects, and which codes mean missing, is for you to say: in a terminal you are asked,
     else by --protect and --missing. The file explains its own fields.
 
