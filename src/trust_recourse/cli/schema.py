@@ -97,14 +97,15 @@ def schema(
 ) -> None:
     """Guess what the columns of a table mean, and write that as YAML for you to edit.
 
-    A schema says of each column its kind, its bounds and its step, and what a person may change.
-    Proposed to stay (mutable: false), each with its reason: who someone is, such as sex or age;
-    ids; what records the past, such as months late; what leaks the target; what may hold codes,
-    until you say so. Exactly one 1 in every row of several columns makes them one of a choice.
-    Bounds are the 1st and 99th percentile. Words with an order get it, where it can be read; round
-    amounts move in round steps; debts may fall to 0; time and schooling only rise. The rest may change, in both directions. What
-    a law protects, and which codes mean missing, is for you to say: in a terminal you are asked,
-    else by --protect and --missing. The file explains its own fields.
+    A schema says of each column its kind, its bounds and its step, and what a person may
+    change. Proposed to stay (mutable: false), each with its reason: who someone is, such as sex
+    or age; ids; what records the past, such as months late; what leaks the target; what may
+    hold codes, until you say so. Exactly one 1 in every row of several columns makes them one
+    of a choice. Bounds are the 1st and 99th percentile. Words with an order get it, where it
+    can be read; round amounts move in round steps; debts may fall to 0; time and schooling only
+    rise. The rest may change, in both directions. What a law protects, and which codes mean
+    missing, is for you to say: in a terminal you are asked, else by --protect and --missing.
+    The file explains its own fields.
 
     A CSV is in UTF-8, its first line names the columns, and commas, semicolons, tabs or | separate
     them. Empty cells are missing values; among numbers so are NA, N/A, NaN, null, None and ?.
