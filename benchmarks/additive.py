@@ -72,7 +72,7 @@ PACKAGES = ("numpy", "numba", "scipy", "scikit-learn", "interpret-core")
 @cache
 def table_of(name):
     X, y, _ = TABLES[name]()
-    return X, y, Schema.infer(X)
+    return X, y, Schema.infer(X, guard=False)
 
 
 def learnt(name, model, kept):

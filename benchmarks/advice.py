@@ -34,7 +34,7 @@ def german():
     """German credit with the rate a month, which follows from amount and term."""
     X, y = german_credit()
     X = X.assign(rate=(X["amount"] / X["duration"]).round())
-    known, every = german_credit_schema(), Schema.infer(X[["rate"]])
+    known, every = german_credit_schema(), Schema.infer(X[["rate"]], guard=False)
     schema = Schema((*known.features, *every.features), known.relations)
     schema = schema.update("rate", unit="DM", label="rate a month", step=1.0, lower=0, upper=3000)
     told = (
@@ -54,7 +54,7 @@ def heloc():
     schema = replace(schema, features=tuple(replace(f, missing=(None,)) for f in schema))
     both = ["NumRevolvingTradesWBalance", "NumInstallTradesWBalance"]
     X = X.assign(NumTradesWBalance=X[both].sum(axis=1, skipna=False))
-    more = Schema.infer(X[["NumTradesWBalance"]], missing=math.nan)
+    more = Schema.infer(X[["NumTradesWBalance"]], missing=math.nan, guard=False)
     schema = Schema((*schema.features, *more.features), schema.relations)
     told = (
         schema.update("NumTradesWBalance", derived=" + ".join(both))

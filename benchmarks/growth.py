@@ -11,7 +11,7 @@ import pandas as pd
 
 from asking import LINKS, PAPER, by_kernel, read_by, refused, rows_of
 from experiments.data import breast_cancer
-from trust_recourse import PTMClassifier, Recourse
+from trust_recourse import PTMClassifier, Recourse, Schema
 
 LEVEL = 0.85
 ASKED = 10
@@ -59,7 +59,8 @@ def _learnt(X, y, features, thresholds, clauses):
     """A machine of this size, and the columns it has: spread evenly over the table's."""
     taken = X.iloc[:, [round(i * X.shape[1] / features) for i in range(features)]]
     sizes = {"n_clauses": clauses, "T": clauses / 4, "thresholds": thresholds}
-    return taken, PTMClassifier(**PAPER | sizes).fit(taken, y)
+    schema = Schema.infer(taken, guard=False)
+    return taken, PTMClassifier(**PAPER | sizes, schema=schema).fit(taken, y)
 
 
 def _asked(recourse, people):

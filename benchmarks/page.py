@@ -73,10 +73,12 @@ def serve():
         return found
 
     X, y = haberman()
-    schema = Schema.infer(X).lock("age", "year").update("nodes", direction="decrease")
+    schema = Schema.infer(X, guard=False).lock("age", "year").update("nodes", direction="decrease")
     patients = Recourse(PTMClassifier(**PAPER).fit(X, y), schema, cost="l2")
     cells, kind = load_breast_cancer(return_X_y=True, as_frame=True)
-    show(Timed(Recourse(PTMClassifier(**PAPER).fit(cells, kind), cost="l2"), cells), "/cancer")
+    free = Schema.infer(cells, guard=False)
+    machine = PTMClassifier(**PAPER).fit(cells, kind)
+    show(Timed(Recourse(machine, free, cost="l2"), cells), "/cancer")
     mount(app, Timed(patients, X))
     listening = socket.create_server(("127.0.0.1", 0))
     print(listening.getsockname()[1], flush=True)

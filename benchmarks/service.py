@@ -20,7 +20,7 @@ from issuing import KEY
 from loading import load, promising, questions
 from measured import RESULTS, Busy, surroundings
 from serving import started
-from trust_recourse import Ledger, PTMClassifier, haberman
+from trust_recourse import Ledger, PTMClassifier, Schema, haberman
 
 IN_FLIGHT, SECONDS = 200, 60
 WARM = 10  # seconds of load before memory is looked at
@@ -87,7 +87,8 @@ def main():
         sys.exit(reason)
     with tempfile.TemporaryDirectory() as folder, postgres.server() as url:
         model = Path(folder) / "model.safetensors"
-        PTMClassifier(**PAPER).fit(*haberman()).save(model)
+        X, y = haberman()
+        PTMClassifier(**PAPER, schema=Schema.infer(X, guard=False)).fit(X, y).save(model)
         told = {"load": under_load(model)}
         print(json.dumps(told, indent=1))
         told["two_servers_on_one_postgresql_ledger"] = two_servers(model, url)

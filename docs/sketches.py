@@ -39,7 +39,11 @@ WIDE = (9.0, 3.6)
 def asked():
     """The small model, with what an applicant may change: both columns, any way."""
     X, y = german_credit()
-    schema = Schema.infer(X[COLUMNS]).update("duration", unit="months").update("amount", unit="DM")
+    schema = (
+        Schema.infer(X[COLUMNS], guard=False)
+        .update("duration", unit="months")
+        .update("amount", unit="DM")
+    )
     model = PTMClassifier(
         20, s=1.5, T=5, epochs=30, thresholds=8, binning="rows", validation_fraction=0.0,
         link="margin", use_protected=True, schema=schema, random_state=0,

@@ -123,7 +123,7 @@ def heloc(path=None):
 
 
 def _heloc_schema(X):
-    schema = Schema.infer(X, missing=HELOC_MISSING)
+    schema = Schema.infer(X, missing=HELOC_MISSING, guard=False)
     schema = schema.lock(
         "ExternalRiskEstimate",  # another model's score: a result, nothing one can do
         "NumTrades60Ever2DerogPubRec",  # what ever happened stays
@@ -200,7 +200,7 @@ def adult(path=None):
 
 
 def _adult_schema(X):
-    schema = Schema.infer(X, missing=ADULT_MISSING)
+    schema = Schema.infer(X, missing=ADULT_MISSING, guard=False)
     # who someone is, and whom they live with: known to the audit, never advice
     for name in ("race", "sex", "native_country", "marital_status", "relationship"):
         schema = schema.update(name, protected=True)
@@ -249,7 +249,7 @@ def compas(path=None):
 def _compas_schema(X):
     """Next to nothing here is a defendant's to change; the table shows how far that leads."""
     return (
-        Schema.infer(X)
+        Schema.infer(X, guard=False)
         .update("sex", protected=True)
         .update("race", protected=True)
         .lock(*COMPAS_COUNTS)  # the past
@@ -297,7 +297,7 @@ def _give_me_some_credit_schema(X):
     blank = ["utilisation", "debt_ratio", "income", "dependants"]
     missing = dict.fromkeys(blank, float("nan")) | dict.fromkeys(LATE, NOT_COUNTED)
     # a few incomes in the millions would make all others alike, so the outer 5 % do not scale
-    schema = Schema.infer(X, missing=missing, scale="quantile")
+    schema = Schema.infer(X, missing=missing, scale="quantile", guard=False)
     for name in LATE:
         schema = schema.update(name, scale=2.0)  # once late is as much, however many are never so
     return (

@@ -95,7 +95,7 @@ def table(name, most):
     if len(y) > most:
         kept = np.sort(np.random.default_rng(SEED).choice(len(y), most, replace=False))
         X, y = X.iloc[kept].reset_index(drop=True), y[kept]
-    return X, y, Schema.infer(X) if schema is None else schema
+    return X, y, Schema.infer(X, guard=False) if schema is None else schema
 
 
 def worth(y, p, folds):

@@ -67,7 +67,11 @@ def model(patients) -> PTMClassifier:
 @pytest.fixture
 def in_this_process(monkeypatch):
     """Libraries' files are read here; a process of their own, if a test is not of that, is slow."""
-    monkeypatch.setattr(sums, "imported", lambda path, *more: sums.read_file(Path(path), *more))
+    monkeypatch.setattr(
+        sums,
+        "imported",
+        lambda path, *more, **options: sums.read_file(Path(path), *more, **options),
+    )
     monkeypatch.setattr(
         sums, "several", lambda paths, *more: (sums.read_file(Path(p), *more) for p in paths)
     )

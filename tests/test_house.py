@@ -59,7 +59,7 @@ PUBLIC = {
     "Schema": "features relations",
     "Retrained": "search validation fresh",
     "Schema.from_yaml": "path",
-    "Schema.infer": "X missing scale",
+    "Schema.infer": "X missing scale guard",
     "Schema.lock": "names",
     "Schema.relate": "relations",
     "Schema.to_yaml": "path",

@@ -513,7 +513,7 @@ class _Points:
     @classmethod
     def of(cls, X: Rows, schema: Schema | None) -> _Points:
         if schema is None:
-            first = Schema.infer(X, missing=math.nan)
+            first = Schema.infer(X, missing=math.nan, guard=False)
             blank = (f if None in f.missing else replace(f, missing=(None,)) for f in first)
             schema = Schema(tuple(blank))
         codes = schema.encode(X)

@@ -55,7 +55,7 @@ def flat(text):
 def home(tmp_path_factory):
     """The example table and a model of it, each written by its command; all may change."""
     folder = tmp_path_factory.mktemp("home")
-    Schema.infer(haberman()[0]).to_yaml(folder / "p.yaml")
+    Schema.infer(haberman()[0], guard=False).to_yaml(folder / "p.yaml")
     for line in (
         "data {}/p.csv",
         f"fit {{}}/p.csv --target survived --schema {{}}/p.yaml --out {{}}/m.safetensors {SMALL}",
@@ -155,7 +155,7 @@ def test_a_schema_is_what_the_library_infers(home):
     expected = expected.update("age", direction="increase")  # if ever it moves
     assert Schema.from_yaml(home / "again.yaml") == expected
     assert "306 rows. Target survived: 0 (81 rows), 1 (225 rows)" in flat(text)
-    assert "nodes integer 0 to 52 1" in flat(text)
+    assert "nodes integer 0 to 30 1" in flat(text)
     assert f"trust-recourse fit {home}/p.csv --target survived" in text
     assert f"trust-recourse import MODEL --schema {home}/again.yaml" in text
 

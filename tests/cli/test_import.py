@@ -16,6 +16,7 @@ import httpx
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import roc_auc_score
 from typer.testing import CliRunner
 
 from serving import started
@@ -118,6 +119,72 @@ def test_in_json_it_says_the_same(home):
 
 
 @pytest.mark.usefixtures("in_this_process")
+def test_labels_show_which_class_is_which(home):
+    line = f"import {{}}/lightgbm.txt {GIVEN} --target granted --force"
+    done = ask(f"{line} --json", home)
+    told = json.loads(done.stdout)
+    (found,) = told["agreement"]
+    rows = pd.read_csv(home / "rows.csv")
+    confidence = load(home / "m.safetensors").predict_proba(rows.drop(columns="granted"))[:, 1]
+    assert found["auc"] == pytest.approx(roc_auc_score(rows["granted"], confidence))
+    assert found["auc_swapped"] == pytest.approx(1 - found["auc"])
+    assert (found["label"], found["unclear"], told["unchecked"]) == (1, False, [])
+    assert f"labels AUC {found['auc']:.2f} for class 1, 0.04 swapped (60 rows)" in flat(
+        ask(line, home).stdout
+    )
+    for given, wanted in (("1,0", ""), ("1,0", " --wanted 1"), ("1,0", " --wanted 0")):
+        out = f"--classes {given}{wanted} --out {{}}/never.safetensors"
+        wrong = ask(f"{line} {out}", home)
+        assert wrong.exit_code == 2
+        assert "0.04 as given, 0.96 swapped; expected more than 0.5." in flat(wrong.stderr)
+        assert "exchange the names: --classes 0,1" in flat(wrong.stderr)
+        assert not (home / "never.safetensors").exists()
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_labels_may_be_the_file_s_own_and_then_the_names_are_not_checked(home):
+    line = f"import {{}}/lightgbm.txt {GIVEN} {NAMED} --target granted --force"
+    told = json.loads(ask(f"{line} --json", home).stdout)
+    (found,) = told["agreement"]
+    assert (found["label"], found["auc"] > 0.9) == ("granted", True)
+    assert told["unchecked"] == [
+        "the names of the classes: the column has the file's own labels (0 is refused, 1 is "
+        "granted)"
+    ]
+    rows = pd.read_csv(home / "rows.csv")
+    rows.assign(granted=1 - rows["granted"]).to_csv(home / "turned.csv", index=False)
+    wrong = ask(line.replace("rows.csv", "turned.csv"), home)
+    assert wrong.exit_code == 2
+    assert "exchange 0, 1 in the column if they mean the opposite there" in flat(wrong.stderr)
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_labels_that_chance_explains_are_reported_and_the_file_is_written(home):
+    rows = pd.read_csv(home / "rows.csv")
+    labels = np.random.default_rng(0).permutation(rows["granted"])
+    rows.assign(granted=labels).to_csv(home / "chance.csv", index=False)
+    line = "import {}/lightgbm.txt --schema {}/schema.yaml --data {}/chance.csv --target granted"
+    done = ask(f"{line} --out {{}}/chance.safetensors --force", home)
+    assert done.exit_code == 0, done.output
+    assert "so this does not show which class is which" in flat(done.stdout)
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_the_columns_of_the_file_are_listed_with_categories_and_blanks(home):
+    done = ask(f"import {{}}/xgboost.json {GIVEN} --force --json".replace("m.safe", "x.safe"), home)
+    told = json.loads(done.stdout)
+    assert told["unchecked"] == [
+        "which class is which: add --target COLUMN, the column of true classes"
+    ]
+    found = {each["column"]: each for each in told["contents"]}
+    assert found.keys() == {*told["features"]}
+    assert found["housing"]["categories"] == ["free", "own", "rent"]
+    assert found["income"]["missing"] == "a blank goes left at 5 of 6 splits"
+    assert found["employed"]["missing"] == ""
+    assert {name for name, each in found.items() if each["splits"]} == {*told["used"]}
+
+
+@pytest.mark.usefixtures("in_this_process")
 def test_numbers_that_may_mean_missing_are_told_as_the_model_reads_them(home):
     rows = pd.read_csv(home / "rows.csv")
     odd = rows.assign(income=rows["income"].where(rows.index % 20 > 0, 999.0))
@@ -161,6 +228,16 @@ def test_numbers_that_may_mean_missing_are_told_as_the_model_reads_them(home):
         ("lightgbm.txt --schema {}/schema.yaml --threshold 1", "--threshold 1.0; expected"),
         ("lightgbm.txt --schema {}/schema.yaml --wanted 7", "--wanted 7: the classes are 0 and 1"),
         ("lightgbm.txt --schema {}/schema.yaml --data {}/told.json", "told.json"),
+        ("lightgbm.txt --schema {}/schema.yaml --target granted", "given without --data"),
+        (
+            "lightgbm.txt --schema {}/schema.yaml --data {}/rows.csv --target income",
+            "the schema has it as a feature",
+        ),
+        (
+            "lightgbm.txt --schema {}/schema.yaml --data {}/words.csv --target said "
+            "--classes refused,granted",
+            "the classes 'no', 'yes', the model 'refused', 'granted'; expected the same names",
+        ),
         (
             "lightgbm.txt --schema {}/other.yaml",
             "the model alone has the columns 'income' .* one that is computed .* derived:",
@@ -170,6 +247,8 @@ def test_numbers_that_may_mean_missing_are_told_as_the_model_reads_them(home):
 @pytest.mark.usefixtures("in_this_process")
 def test_what_is_not_right_is_told_and_nothing_is_written(line, told, home):
     (home / "m.pkl").write_bytes(pickle.dumps({"a": 1}))
+    rows = pd.read_csv(home / "rows.csv")
+    rows.assign(said=np.where(rows["granted"], "yes", "no")).to_csv(home / "words.csv")
     text = (home / "schema.yaml").read_text()
     (home / "other.yaml").write_text(text.replace("name: income", "name: pay"))
     done = ask(f"import {{}}/{line} --out {{}}/never.safetensors", home)

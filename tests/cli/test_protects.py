@@ -33,7 +33,7 @@ STAYS = {
     "number": "400 values in 400 rows, and the name of an id",
     "sex": "a person's sex, by its name and values",
     "age": "a person's age, by its name",
-    "months late in April": "what has happened, by its name (late)",
+    "months late in April": "records the past, by its name (late)",
     "collected": "it alone tells class 1 with an AUC of 1.000",
 }
 CODED = ("points", "score")
@@ -56,7 +56,7 @@ def folder(tmp_path_factory):
     paid[5] = 1_700_000
     table = {
         "number": rng.permutation(ROWS) + 5000, "sex": sex, "age": rng.integers(19, 80, ROWS),
-        "income": income, "last payment": paid, "months late in April": late,
+        "income": income, "monthly payment": paid, "months late in April": late,
         "points": np.where(rng.random(ROWS) < 0.1, 999, rng.integers(20, 90, ROWS)),
         "score": np.where(rng.random(ROWS) < 0.1, 999, rng.integers(300, 851, ROWS)),
         "savings": rng.choice(["100 to 500 €", "< 100 €", "> 500 €", "unknown"], ROWS),
@@ -97,10 +97,10 @@ def test_schema_says_what_stays_and_why_and_marks_nothing_protected(folder):
         assert comment.startswith(f"# {until}: missing: [999]; either way take mutable out. Seen:")
     assert (schema["points"].upper, schema["points"].missing) == (89, ())  # nobody is led to 999
     assert schema["score"].upper <= 850
-    assert schema["last payment"].scale < 3000
-    price = 500 / schema["last payment"].scale
+    assert schema["monthly payment"].scale < 3000
+    price = 500 / schema["monthly payment"].scale
     assert price > 0.1
-    assert "last payment integer 0 to 1700000 100 200: 0.07" in done.flat
+    assert "monthly payment integer 0 to 2900 100 200: 0.07" in done.flat
 
 
 def test_schema_proposes_order_steps_and_directions_and_says_why(folder):
@@ -115,10 +115,10 @@ def test_schema_proposes_order_steps_and_directions_and_says_why(folder):
     assert schema["savings"] == Feature("savings", "ordinal", levels, scale=2, missing=("unknown",))
     assert [f.name for f in schema if f.kind == "ordinal"] == ["savings", "job", "health"]
     assert [f.name for f in schema if f.direction] == ["age", "job", "customer_tenure"]
-    assert {f.name for f in schema if f.step and f.step > 1} == {"income", "last payment"}
+    assert {f.name for f in schema if f.step and f.step > 1} == {"income", "monthly payment"}
     assert (schema["town"].kind, schema["town"].direction) == ("category", None)
     told = json.loads(run(*line, "--force", "--json").stdout)
-    assert {each["column"] for each in told["proposals"]} == {*PROPOSED, "last payment", "age"}
+    assert {each["column"] for each in told["proposals"]} == {*PROPOSED, "monthly payment", "age"}
 
 
 def test_a_debt_can_be_paid_off_though_nobody_in_the_table_did(tmp_path):
@@ -302,7 +302,7 @@ def test_fit_says_what_is_unsaid_and_how_to_say_it(folder):
     who = f"Question: sex: {STAYS['sex']}; age: {STAYS['age']}. If a law protects it here, say so"
     assert who in done.flat
     assert f"Suspicion: collected: {STAYS['collected']}." in done.flat
-    assert "Taken savings, job, health as ordered words; income, last payment in" in done.stderr
+    assert "Taken savings, job, health as ordered words; income, monthly payment in" in done.stderr
     assert "in round steps; job, customer_tenure as only rising." in done.stderr
     orders = [line for line in done.stderr.splitlines() if " | " in line]
     assert orders == [
@@ -351,7 +351,7 @@ def test_what_is_protected_is_not_learnt_moved_or_written_to_anyone(folder, prot
     assert "Suspicion" not in done.flat
     assert "Question" not in done.flat
     assert "The model does not use sex, which is protected: its value changes no" in done.flat
-    learnt = "income, last payment, months late in April, points, score, savings, job, health,"
+    learnt = "income, monthly payment, months late in April, points, score, savings, job, health,"
     assert f"rows of {learnt} customer_tenure, town." in done.flat
     row = str(done.flat.split("--row ")[1].split()[0])
     person = ("--data", folder / "t.csv", "--row", row)

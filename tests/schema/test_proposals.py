@@ -173,7 +173,8 @@ def test_what_is_owed_may_fall_to_nothing(name):
 def test_other_numbers_have_the_bounds_of_the_table(name):
     assert not owed(name)
     X = pd.DataFrame({name: range(100, 12_800, 127)})
-    assert proposed(Schema.infer(X), proposals(Schema.infer(X), X))[name].lower == 100
+    found = Schema.infer(X, guard=False)
+    assert proposed(found, proposals(found, X))[name].lower == 100
 
 
 @pytest.mark.parametrize("least", [0, -250])

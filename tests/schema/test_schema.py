@@ -885,6 +885,22 @@ def test_a_stray_value_of_many_places_makes_no_step(stray, step):
     assert few.actions(0.5).allows(stray) == (stray != 1 / 3)
 
 
+@pytest.mark.parametrize("scale", ["range", "robust"])
+@pytest.mark.parametrize(
+    ("values", "step"),
+    [
+        (1 + 1e-15 * np.arange(200), 1.0),  # a constant and its rounding
+        (0.3 + 5e-17 * np.arange(200), 0.1),
+        (1e-15 * (1 + np.random.default_rng(0).random(200)), None),  # 1e-19 is no decimal
+        (np.where(np.arange(200) % 2, 0, 1e-15), None),
+    ],
+)
+def test_infer_proposes_no_step_of_rounding_errors(values, step, scale):
+    feature = Schema.infer(values[:, None], scale=scale)["x0"]
+    assert feature.step == step
+    assert feature.scale == (1.0 if step else pytest.approx(np.ptp(values), rel=0.15))
+
+
 def test_infer_declares_missing_codes_where_they_can_be():
     table = pd.DataFrame(
         {"a": [1, -9, 3], "b": [1.5, NAN, 2.5], "c": ["x", "?", None], "d": [5, 6, 7]}

@@ -21,12 +21,16 @@ from trust_recourse.cli.question import (
     unordered,
 )
 from trust_recourse.cli.root import option
+from trust_recourse.tables import Table as Cells
 from trust_recourse.tables import read
+from trust_recourse.wording import some
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
     from trust_recourse import Schema
+    from trust_recourse.report.agreement import Agreement
     from trust_recourse.sums import Imported, Read
 
 
@@ -46,6 +50,10 @@ def import_(
     data: Annotated[
         Path | None,
         option("Rows on which the library is asked again: the model's columns, and any.", "FILE"),
+    ] = None,
+    target: Annotated[
+        str | None,
+        option("The column of --data with the true classes: the model must agree.", "COLUMN"),
     ] = None,
     out: Out = Path("model.safetensors"),
     classes: Annotated[
@@ -94,6 +102,10 @@ def import_(
     the file that is written speaks for the model: every command takes it, with none of the
     libraries installed. `trust-recourse schema` makes a first schema from the rows.
 
+    With --target the names of the classes are checked: the model's confidence in the wanted class
+    must rank the rows as their labels do. An AUC below 0.5 by more than chance explains means that
+    the names are exchanged, and nothing is written. Without labels this is not checked.
+
     It ends with 0 when the model is written, and with 2 if something given is not right; then
     nothing is written.
 
@@ -101,7 +113,7 @@ def import_(
 
         trust-recourse import loans.txt --schema loans.yaml --data loans.csv
 
-        trust-recourse import loans.ubj --schema loans.yaml --data loans.csv \
+        trust-recourse import loans.ubj --schema loans.yaml --data loans.csv --target decision \
             --classes refused,granted --wanted granted --threshold 0.6
 
     With the files of 60 models learnt anew, so that answers can be asked to survive a retraining:
@@ -119,15 +131,21 @@ def import_(
     can_be_written(out, file, schema, data, force=force)
     Question(decision_threshold=threshold)  # refused before anything is read
     rules = _schema(schema, data)
-    rows = None if data is None else read(data).read_by(rules)
+    table = None if data is None else read(data)
+    truth = _truth(table, target, rules)
+    rows = None if table is None else table.read_by(rules)
     if rows is not None:
         rules.check_rows(rows, groups=True)
     with page.waiting("Reading the model"):
-        given = _named(sums.imported(file, rules, rows), classes)
+        given = sums.imported(file, rules, rows, listing=True)
+        own = given.model.classes_.tolist()
+        given = _named(given, classes)
     model = given.model
     labels = model.classes_.tolist()
     unnamed = wanted is None and unordered(labels)
     yes = None if unnamed else target_class(wanted, labels)
+    told_by = labels if truth is None else _classes_of(truth, labels, own, str(target))
+    judged = _agreements(model, rows, truth, told_by, yes, str(target))
     model = model.decide(decision_threshold=threshold, wanted=yes if wanted else None)
     others = [] if again is None else _anew(again, rules, rows, classes, model)
     anew = anew_beside(out)
@@ -151,6 +169,9 @@ def import_(
             use.to_dict() for use in uses(model, rules, known, yes)
         ],
         "codes": [each.to_dict() for each in doubts], "again": len(others),
+        "agreement": [each.to_dict() for each in judged],
+        "unchecked": _unchecked(given, truth is None, table, told_by),
+        "contents": [each.to_dict() for each in given.contents],
     }  # fmt: skip
     for each in doubts:
         page.say(f"Suspicion: {each.sentence}", err=True)
@@ -158,6 +179,101 @@ def import_(
         page.say_json(told)
         return
     _tell(told, data, 0 if rows is None else len(rows))
+
+
+def _truth(table: Cells | None, target: str | None, rules: Schema) -> NDArray[Any] | None:
+    """The label of each row, if --target names their column."""
+    if target is None:
+        return None
+    if table is None:
+        raise InputError(
+            f"--target {target}: given without --data; expected the file that has this column. Add "
+            "--data FILE, or leave --target out"
+        )
+    if target in rules:
+        raise InputError(
+            f"--target {target}: the schema has it as a feature; expected a column that the model "
+            "does not use. Name the column with the classes"
+        )
+    return table.labels(target)
+
+
+def _classes_of(truth: NDArray[Any], labels: list[Any], own: list[Any], target: str) -> list[Any]:
+    """The classes that the column's labels stand for: by name, or by the file's own labels."""
+    given = {*map(str, truth.tolist())}
+    if given <= {*map(str, labels)}:
+        return labels
+    if given <= {*map(str, own)}:
+        return own
+    raise InputError(
+        f"--target {target}: the column has the classes {some(sorted(given))}, the model "
+        f"{some(labels)}; expected the same names. Name the model's classes as the column "
+        "does, in the model's order: --classes FIRST,SECOND"
+    )
+
+
+def _agreements(
+    model: Read, rows: pd.DataFrame | None, truth: NDArray[Any] | None, told: list[Any],
+    wanted: Any, target: str,
+) -> list[Agreement]:  # fmt: skip
+    """How the model agrees with labels, for the wanted class; an error if they are opposite.
+
+    `told` are the column's labels for the model's classes. Where no class is named as wanted, each
+    is compared.
+    """
+    import numpy as np
+
+    from trust_recourse.report.agreement import Agreement
+
+    if rows is None or truth is None:
+        return []
+    labels = model.classes_.tolist()
+    known = dict(zip(map(str, told), labels, strict=True))
+    true = np.array([known[str(each)] for each in truth.tolist()], dtype=object)
+    confidence = model.predict_proba(rows)
+    asked = labels if wanted is None else [wanted]
+    found = [Agreement.of(each, confidence[:, labels.index(each)], true) for each in asked]
+    for each in found:
+        if each.opposite:
+            raise InputError(_opposite(each, labels, told, target))
+    return found
+
+
+def _opposite(found: Agreement, labels: list[Any], told: list[Any], target: str) -> str:
+    """That the labels are against the model, and how the names are exchanged."""
+    way = "put the names of --classes in the model's own order"
+    if told != labels:
+        way = f"exchange {some(told)} in the column if they mean the opposite there"
+    elif len(labels) == 2:
+        way = f"exchange the names: --classes {','.join(map(str, reversed(labels)))}"
+    return (
+        f"--target {target}: the labels agree with the model in the opposite direction. AUC for "
+        f"class {found.label}: {found.auc:.2f} as given, {found.swapped:.2f} swapped; expected "
+        f"more than 0.5. Check what the model's classes mean, and {way}"
+    )
+
+
+def _unchecked(
+    given: Imported, unlabelled: bool, table: Cells | None, told: list[Any]
+) -> list[str]:
+    """What could not be checked, and what would check it."""
+    found = []
+    if not given.compared:
+        found.append(
+            "whether the model was read exactly: add --data"
+            if table is None
+            else "whether the model was read exactly: the file has no library to compare with"
+        )
+    if unlabelled:
+        data = "" if table is not None else "--data and "
+        found.append(f"which class is which: add {data}--target COLUMN, the column of true classes")
+    labels = given.model.classes_.tolist()
+    if told != labels:
+        pairs = ", ".join(f"{a} is {b}" for a, b in zip(told, labels, strict=True))
+        found.append(f"the names of the classes: the column has the file's own labels ({pairs})")
+    if not given.named:
+        found.append("whether the schema lists the columns in the model's order")
+    return found
 
 
 def _named(given: Imported, classes: str | None) -> Imported:
@@ -225,6 +341,34 @@ def _labels(text: str) -> list[Any]:
     return [int(word) for word in words] if whole else words
 
 
+def _agreed(found: dict[str, Any]) -> str:
+    """The AUC both ways; that it shows nothing where chance explains it."""
+    low, high = found["chance"]
+    told = f"AUC {found['auc']:.2f} for class {found['label']}, {found['auc_swapped']:.2f} swapped"
+    if not found["unclear"]:
+        return f"{told} ({found['rows']:,} rows)"
+    return (
+        f"{told}. Chance gives {low:.2f} to {high:.2f} in {found['rows']:,} rows, so this does not "
+        "show which class is which"
+    )
+
+
+def _contents(columns: list[dict[str, Any]]) -> Table:
+    """The columns of the file, one line for all with the same categories and rule for blanks."""
+    alike: dict[str, list[str]] = {}
+    for each in columns:
+        name, feature, listed = each["column"], each["feature"], each["categories"]
+        told = f"{len(listed)} categories: {some(listed)}" if listed else ""
+        told = "; ".join(filter(None, (told, each["missing"]))) or "used"
+        shown = name if name == feature else f"{name} ({feature})"
+        alike.setdefault("not used" if each["splits"] == 0 else told, []).append(shown)
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(max_width=48)
+    for told, names in alike.items():
+        grid.add_row(page.words(", ".join(names)), page.words(told, "dim"))
+    return grid
+
+
 def _tell(told: dict[str, Any], data: Path | None, many: int) -> None:
     console, out, labels = page.console(), told["model"], told["classes"]
     exactly = "to the last bit" if "trees" in told else "but for rounding"
@@ -243,9 +387,13 @@ def _tell(told: dict[str, Any], data: Path | None, many: int) -> None:
         ("columns", by),
         ("classes", ", then ".join(map(str, labels))),
         ("compared", rows if told["compared"] else f"nothing: {none}"),
+        *(("labels", _agreed(each)) for each in told["agreement"]),
+        *(("not checked", each) for each in told["unchecked"]),
     ):
         grid.add_row(page.words(name, "dim"), page.words(text))
     console.print(grid)
+    console.print("\nColumns of the file:")
+    console.print(_contents(told["contents"]))
     console.print(
         f"\n{out}: written. From here on it speaks for the model; the library is not needed."
     )

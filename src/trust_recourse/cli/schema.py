@@ -7,6 +7,8 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 MANY = 30  # values of a category
 FEW = 10  # rows in which values may all differ by chance
+ALIKE = 3  # neighbours with the same notes, shown as the first and the last
 PARTS = 10  # of a scale, about: a change that is worth pricing
 COSTS = (
     "costs: what a change of so much costs by itself. A number is divided by its scale: the range "
@@ -50,6 +53,10 @@ DATES = (
 AMOUNTS = (
     "amounts with a currency or with marks of thousands, which are read as texts. To use them, "
     "write them as numbers, such as 41100"
+)
+BOUNDS = (
+    "values: from the 1st to the 99th percentile of the column, rounded inward to the step; of "
+    "fewer than 100 rows, all values. A person outside may stay there or move inside."
 )
 AFTERWARDS = "known only afterwards?"  # of a leak; whoever edits the file is told it at length
 BLANK = "no row has a value there"
@@ -90,13 +97,15 @@ def schema(
 ) -> None:
     """Guess what the columns of a table mean, and write that as YAML for you to edit.
 
-    A schema says of each column its kind, its bounds and its step, and what a person may change.
-    Proposed to stay (mutable: false), each with its reason: who someone is, such as sex or age;
-    ids; what has happened, such as months late; what leaks the target; what may hold codes, until
-    you say so. Words with an order get it, where it can be read; round amounts move in round steps;
-    debts may fall to 0; time and schooling only rise. The rest may change, in both directions. What
-    a law protects, and which codes mean missing, is for you to say: in a terminal you are asked,
-    else by --protect and --missing. The file explains its own fields.
+    A schema says of each column its kind, its bounds and its step, and what a person may
+    change. Proposed to stay (mutable: false), each with its reason: who someone is, such as sex
+    or age; ids; what records the past, such as months late; what leaks the target; what may
+    hold codes, until you say so. Exactly one 1 in every row of several columns makes them one
+    of a choice. Bounds are the 1st and 99th percentile. Words with an order get it, where it
+    can be read; round amounts move in round steps; debts may fall to 0; time and schooling only
+    rise. The rest may change, in both directions. What a law protects, and which codes mean
+    missing, is for you to say: in a terminal you are asked, else by --protect and --missing.
+    The file explains its own fields.
 
     A CSV is in UTF-8, its first line names the columns, and commas, semicolons, tabs or | separate
     them. Empty cells are missing values; among numbers so are NA, N/A, NaN, null, None and ?.
@@ -121,11 +130,13 @@ def schema(
         found, doubts, proposed = guessed(rows, labels, codes, protected, genuine)
     doubts = _answered(doubts, lawful)
     notes, comments = {}, {}
+    grouped = {name for relation in found.relations for name in relation.names}
     for feature in found:
         own, ours = _of(feature, doubts), _of(feature, proposed)
-        seen = [*_notes(feature, rows[feature.name], own)]
+        seen = [*_notes(feature, rows[feature.name], own, feature.name in grouped)]
         notes[feature.name] = [*_stays(feature, own), *_reasons(feature, ours), *seen]
-        comments[feature.name] = [*(each.reason for each in ours), *_comments(seen, own)]
+        reasons = [*(each.reason for each in ours), *_narrowed(feature, rows[feature.name])]
+        comments[feature.name] = [*reasons, *_comments(seen, own)]
     found.to_yaml(out, comments)
     counts = Counter(labels.tolist())
     if json:
@@ -139,7 +150,9 @@ def schema(
     console = page.console()
     console.print(f"{data}: {len(table)} rows. Target {target}: {shares}.\n")
     console.print(_listed(found, console.width))
-    console.print(f"\n{COSTS}")
+    console.print(f"\n{BOUNDS}\n\n{COSTS}")
+    for relation in found.relations:
+        console.print(f"\nRelation: {relation}. Each row of the table has exactly one 1 there.")
     if any(notes.values()):
         console.print("\nWhat to look at, and why it is proposed:")
         console.print(_explained(notes))
@@ -297,8 +310,9 @@ def guessed(
     """The schema of rows, in which stays what nobody can change, what looks odd, and proposals.
 
     Blanks are missing where there are any, and these codes. A column with others that may be codes
-    stays, unless its values are said to be genuine; bounds and scales are those of the rest. What
-    only rises does, unless the class said to be `wanted` becomes rarer with it.
+    stays, unless its values are said to be genuine; bounds and scales are those of the rest. The
+    schema is guarded as `Schema.infer` guards it. What only rises does, unless the class said to be
+    `wanted` becomes rarer with it.
     """
     from trust_recourse import Schema
     from trust_recourse.report import check_table
@@ -307,7 +321,7 @@ def guessed(
 
     blank = {str(name): (float("nan"),) for name in rows if rows[name].isna().any()}
     missing = {n: (*blank.get(n, ()), *codes.get(n, ())) for n in {**blank, **codes}}
-    found = Schema.infer(rows, missing=missing, scale="robust")
+    found = Schema.infer(rows, missing=missing, scale="robust", guard=False)
     for name in protected:
         found = found.update(name, protected=True)
     ours = uncontradicted(found, proposals(found, rows), rows, labels, wanted)
@@ -317,13 +331,19 @@ def guessed(
         for each in check_table(rows, labels, found, wanted=wanted)
         if not (each.codes and each.column in genuine)
     )
+    declared = {each.column: found[each.column].missing for each in doubts if each.codes}
     for each in doubts:
         if each.codes and found[each.column].numeric:
             own = (*missing.get(each.column, ()), *each.codes)
-            rest = Schema.infer(rows[[each.column]], missing={each.column: own}, scale="robust")[0]
-            ends = {"lower": rest.lower, "upper": rest.upper, "scale": rest.scale}
+            rest = Schema.infer(
+                rows[[each.column]], missing={each.column: own}, scale="robust", guard=False
+            )[0]
+            ends = {"lower": rest.lower, "upper": rest.upper, "scale": rest.scale, "missing": own}
             told = (p.fields for p in ours if p.column == each.column and "lower" in p.fields)
             found = found.update(each.column, **ends | next(told, {}))
+    found = found.guarded(rows)
+    for name, codes_declared in declared.items():
+        found = found.update(name, missing=codes_declared)
     return found.lock(*(each.column for each in doubts if each.stays)), doubts, ours
 
 
@@ -412,14 +432,16 @@ def _moves(feature: Feature) -> str:
 
 
 def _explained(notes: dict[str, list[str]]) -> Any:
-    """The reasons and questions, of the columns that have any."""
+    """The reasons and questions of the columns that have any; neighbours with the same, once."""
     table = page.table("", "", text=2)
     table.show_header = False
     table.columns[0].overflow = table.columns[1].overflow = "fold"
     table.columns[0].no_wrap = table.columns[1].no_wrap = False
-    for name, each in notes.items():
-        if each:
-            table.add_row(name, "; ".join(each))
+    told = ((name, "; ".join(each)) for name, each in notes.items() if each)
+    for text, alike in groupby(told, key=itemgetter(1)):
+        names = [name for name, _ in alike]
+        shown = ", ".join(names) if len(names) < ALIKE else f"{names[0]} … {names[-1]}"
+        table.add_row(shown, text)
     return table
 
 
@@ -472,7 +494,20 @@ def _reasons(feature: Feature, ours: Sequence[Proposal]) -> Iterator[str]:
             yield each.reason
 
 
-def _notes(feature: Feature, column: pd.Series[Any], doubts: Sequence[Suspicion]) -> Iterator[str]:
+def _narrowed(feature: Feature, column: pd.Series[Any]) -> Iterator[str]:
+    """That the bounds of a column that may move leave out the extremes of the data."""
+    if not feature.movable or not feature.numeric:
+        return
+    known = column[~column.isin(feature.missing)].dropna()
+    low, high = float(known.min()), float(known.max())
+    if low < feature.bounds[0] or feature.bounds[1] < high:
+        extremes = f"{feature.describe(low)} to {feature.describe(high)}"
+        yield f"bounds: 1st and 99th percentile; all values: {extremes}"
+
+
+def _notes(
+    feature: Feature, column: pd.Series[Any], doubts: Sequence[Suspicion], grouped: bool
+) -> Iterator[str]:
     """What a person should look at before believing the guess."""
     kinds = {each.kind: each for each in doubts}
     if "leak" in kinds:
@@ -491,7 +526,7 @@ def _notes(feature: Feature, column: pd.Series[Any], doubts: Sequence[Suspicion]
         yield "another in each row: does it only name it? then --id"
     elif feature.kind == "category" and len(values) > MANY:
         yield f"{len(values)} values: can they be grouped?"
-    elif feature.kind == "integer" and set(values) == {0, 1}:
+    elif feature.kind == "integer" and set(values) == {0, 1} and not grouped:
         yield "only 0 and 1: a boolean?"
     if "direction" in kinds:
         yield f"{kinds['direction'].seen}: is that class hoped for?"
@@ -507,7 +542,11 @@ def _notes(feature: Feature, column: pd.Series[Any], doubts: Sequence[Suspicion]
 def _comments(notes: Sequence[str], doubts: Sequence[Suspicion]) -> Iterator[str]:
     """The notes for whoever edits the file, with what to write there."""
     for each in doubts:
-        advice = "If it can be changed, take mutable out" if each.kind == "past" else each.advice
+        advice = (
+            "It cannot be changed now; if it can, remove mutable: false"
+            if each.kind == "past"
+            else each.advice
+        )
         if each.codes and _waits(doubts):
             then = f"missing: [{', '.join(each.named)}]"
             yield f"{each.until}: {then}; either way take mutable out. Seen: {each.seen}."

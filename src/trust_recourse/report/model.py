@@ -421,7 +421,7 @@ def _taken(x: Any, rows: Ints) -> Any:
 def _unfitted(model: Any, schema: Schema | None, rows: Any, seed: int) -> tuple[Any, Schema]:
     """A clone to learn from rows, and the schema of these."""
     given = model.get_params(deep=False)
-    known = schema or given.get("schema") or Schema.infer(rows)
+    known = schema or given.get("schema") or Schema.infer(rows, guard=False)
     machine = clone(model)
     if "schema" in given:  # of all rows: a fold may lack a rare category
         machine.set_params(schema=known)

@@ -13,9 +13,11 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
+from trust_recourse.report.agreement import ranked
 from trust_recourse.report.baselines import NUMBERS, regression
 from trust_recourse.schema import Feature, Proposal, Schema, proposed
-from trust_recourse.schema.meaning import attribute, measured, names_rows, past
+from trust_recourse.schema.guard import Lock, locks
+from trust_recourse.schema.meaning import measured, names_rows
 from trust_recourse.schema.scalars import Value, plain
 from trust_recourse.schema.sentinels import doubtful, sentinels, unsaid
 from trust_recourse.wording import written
@@ -81,7 +83,8 @@ def check_table(
     """Look for what often makes a model worthless, column by column.
 
     What is protected: who a person is (sex, age, origin, …), by name and values, where the schema
-    does not say so. What is past, by its name, where the schema lets it change. A leak: one column
+    does not say so. What is past, by its name or as one of a series of columns such as the bills of
+    six months, where the schema lets it change. A leak: one column
     that alone tells a class with an AUC of 0.99 or more, on rows held out. A sentinel: a number far
     from all others, again and again, the usual codes below 0, nines beyond a gap, 0 as a score; a
     word that may say that nothing is known, as unknown, XNA and -9 among words. An
@@ -96,7 +99,7 @@ def check_table(
     income: 999 in 3 of 51 rows, where all others are from 10 to 57. If it means missing, say so in
     the schema: missing: [999].
     """
-    schema = Schema.infer(X) if schema is None else schema
+    schema = Schema.infer(X, guard=False) if schema is None else schema
     labels = np.asarray(y)
     classes = np.unique(labels).tolist()
     if wanted is not None and wanted not in classes:
@@ -133,8 +136,9 @@ def suspicions(
     came = several[wanted]
     judged = {wanted: came} if len(several) == 2 else several
     judged = {label: of for label, of in judged.items() if FEWEST <= of.sum() <= len(of) - FEWEST}
+    held = {lock.column: lock for lock in locks(schema.features, codes)}
     for feature, column in zip(schema, codes.T, strict=True):
-        yield from _person(feature)
+        yield from _person(feature, held.get(feature.name))
         yield from _leak(feature, column, judged)
         yield from _id(feature, column)
         yield from _sentinel(feature, column)
@@ -157,16 +161,18 @@ def _constant(feature: Feature, column: Floats) -> Iterator[Suspicion]:
     yield Suspicion(feature.name, "constant", seen, f"{advice}: leave it out")
 
 
-def _person(feature: Feature) -> Iterator[Suspicion]:
+def _person(feature: Feature, lock: Lock | None) -> Iterator[Suspicion]:
     """Who someone is, or what they did: nothing that they can change."""
-    if not feature.protected and (seen := attribute(feature)):
+    if lock is None:
+        return
+    if lock.kind == "protected" and not feature.protected:
         yield Suspicion(
-            feature.name, "protected", seen,
+            feature.name, "protected", lock.seen,
             "If a law protects it here, say so in the schema: protected: true",
         )  # fmt: skip
-    elif feature.movable and not feature.derived and (seen := past(feature)):
+    elif lock.kind == "past" and feature.movable and not feature.derived:
         yield Suspicion(
-            feature.name, "past", seen, "If nobody can change it, say so in the schema: "
+            feature.name, "past", lock.seen, "If nobody can change it, say so in the schema: "
             "mutable: false",
         )  # fmt: skip
 
@@ -280,7 +286,7 @@ def _directions(codes: Floats, came: Ints, schema: Schema, label: Any) -> Iterat
         if slopes[ordered.index(at)] * ways[at] >= 0:
             continue
         feature, way = schema[at], ways[at]
-        auc = _ranked(codes[:, at], came)[0]
+        auc = ranked(codes[:, at], came)[0]
         more, fewer = ("higher", "rises") if way > 0 else ("lower", "falls")
         stated = getattr(feature, "monotone", None)
         rule = f"monotone: {stated}" if stated else f"direction: {feature.direction}"
@@ -301,17 +307,6 @@ def _way(feature: Feature) -> int:
 
 
 def _contrary(column: Floats, came: Ints, way: int) -> bool:
-    auc, deviation = _ranked(column, came)
+    auc, deviation = ranked(column, came)
     against = (0.5 - auc) * way
     return against >= CONTRARY and against >= CLEAR * deviation
-
-
-def _ranked(column: Floats, came: Ints) -> tuple[float, float]:
-    """The AUC of a column's order, and its deviation where it tells nothing (Mann–Whitney)."""
-    known = ~np.isnan(column)
-    ones = int(came[known].sum())
-    others = int(known.sum()) - ones
-    if not (ones and others):
-        return 0.5, 1.0
-    auc = float(roc_auc_score(came[known], column[known]))
-    return auc, float(np.sqrt((ones + others + 1) / (12 * ones * others)))

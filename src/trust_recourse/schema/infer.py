@@ -14,7 +14,7 @@ from trust_recourse.frames import as_pandas
 from trust_recourse.schema.errors import SchemaError, refuse_repeated
 from trust_recourse.schema.feature import Feature, Kind
 from trust_recourse.schema.scalars import Floats, is_number, plain
-from trust_recourse.schema.scale import spread
+from trust_recourse.schema.scale import ALIKE, alike, spread
 from trust_recourse.wording import some
 
 _KIND_HELD: dict[str, Kind] = {
@@ -28,6 +28,7 @@ _KIND_HELD: dict[str, Kind] = {
 PLACES = 10  # decimal places that are looked at
 USUAL = 0.99  # of the values that a column has: what fewer ask for is astray
 STRAY = 3  # places more than is usual
+FINEST = -12  # exponent of the smallest step; finer columns are continuous
 
 
 def as_table(X: Any) -> pd.DataFrame:
@@ -85,6 +86,7 @@ def inferred(column: pd.Series[Any], codes: tuple[Any, ...], everywhere: bool) -
     scale = spread(name, numbers, "range")
     raw = known.to_numpy().dtype
     rounding = 4 * float(np.finfo(raw if raw.kind == "f" else np.float64).eps)
+    rounding = max(rounding, ALIKE) if alike(low, high) else rounding
     step = _decimal_step(numbers, scale, rounding) if kind == "number" else 1.0
     return Feature(name, kind, lower=low, upper=high, step=step, scale=scale, missing=codes)
 
@@ -99,8 +101,10 @@ def _kind_held(name: str, known: pd.Series[Any]) -> Kind:
     return _KIND_HELD[held]
 
 
-def _decimal_step(numbers: Floats, scale: float, rounding: float) -> float:
+def _decimal_step(numbers: Floats, scale: float, rounding: float) -> float | None:
     """Find the largest 10^-k, k ≤ 9, that divides every number; else about scale / 10^4.
+
+    None, which is continuous, stands for a step below 10^-12: nobody counts in such decimals.
 
     A stray value with many places more than nearly all others, such as 9.899999, has no say.
     """
@@ -115,4 +119,5 @@ def _decimal_step(numbers: Floats, scale: float, rounding: float) -> float:
     found = usual if needed - usual >= STRAY else needed
     if found < PLACES:
         return float(f"1e-{found}")
-    return float(f"1e{max(math.floor(math.log10(scale)) - 4, -300)}")
+    exponent = math.floor(math.log10(scale)) - 4
+    return float(f"1e{exponent}") if exponent >= FINEST else None

@@ -1,4 +1,4 @@
-"""What a column is about, by its name and values: who someone is, what has happened, what rises.
+"""What a column is about, by its name and values: a person, the past, what only rises.
 
 The attributes are those that laws on discrimination name: in credit the Equal Credit Opportunity
 Act (15 U.S.C. 1691(a)), in housing the Fair Housing Act (42 U.S.C. 3604), the Charter of
@@ -193,6 +193,7 @@ PAST = re.compile(
     r"\b(delinq\w*|delq|arrears?|overdue|bankrupt\w*|foreclos\w*|derog\w*|convict\w*|arrest(s|ed)?"
     r"|late(?! (fees?|charges?|penalty|penalties|night|stage|shift|start))|dpd|missed"
     r"|(history|hist)(?! (len|length|months|years))|historical|previous|prev|priors?|past|inq"
+    r"|last(?! (names?|nm|mile|resort))|lags?|lagged|ago"
     r"|inquir(y|ies)|enquir(y|ies)|earliest|since|collections|charge ?offs?|charged off"
     r"|write ?offs?|pub rec|public records?|defaulted|defaults|failures|failed|repossess\w*"
     r"|evict(ed|ions?)|insolven\w*|garnish\w*|bounced|judge?ments|tax liens?|liens"
@@ -207,7 +208,8 @@ PAST = re.compile(
 DEFAULTED = _words("default defaults defaulted")
 PAID_IN = re.compile(r"pay_?\d+", re.IGNORECASE)  # so many months late with the n-th payment
 MONTHS_LATE = (-2, 12)
-PASSING = frozenset(("since", "history", "hist"))  # of the past, and time goes on from it
+LAG = re.compile(r"(?<![^\W\d_])t\s?[-−]\s?\d{1,2}(?!\d)", re.IGNORECASE)  # sales_t-1
+PASSING = frozenset(("since", "last", "history", "hist"))  # of the past, and time goes on from it
 # the whole of a name, but for whom, which and in what unit: of a loan's tenure none of it is true
 _TIME, _NOW = "(years|yrs|months|mths|mos)", "((the|this|current|curr|present) )*"
 RISING = re.compile(
@@ -313,27 +315,29 @@ def attribute(feature: Feature) -> str | None:
 
 
 def past(feature: Feature) -> str | None:
-    """What a column tells of what has happened, in words; None if its name does not say so.
+    """How a column records the past, as text; None if its name does not show it.
 
     Time since something has happened passes, and so does that of a history: a schema that lets it
     rise is right, unless something went wrong, as with months since an arrest.
 
     >>> past(Feature("months late in April", "integer"))
-    'what has happened, by its name (late)'
+    'records the past, by its name (late)'
     >>> past(Feature("PAY_0", "integer", lower=-2, upper=8)), past(Feature("PAY_AMT1", "integer"))
-    ('what has happened, by its name (months late with a payment)', None)
+    ('records the past, by its name (months late with a payment)', None)
     """
     words = words_of(feature.name)
     lines = [" ".join(spelt) for spelt in _spellings(words)]
     found = next(filter(None, ([e[0] for e in PAST.finditer(line)] for line in lines)), [])
     if {*found} <= PASSING and feature.direction == "increase" and rises(feature):
         return None
+    if lag := LAG.search(feature.name):
+        found = [lag[0]]
     if found:
-        return f"what has happened, by its name ({found[0]})"
+        return f"records the past, by its name ({found[0]})"
     if len({*words} & DEFAULTED) == 1 and {*words} <= DEFAULTED | FILLER:
-        return "what has happened, by its name (default)"
+        return "records the past, by its name (default)"
     if PAID_IN.fullmatch(feature.name) and _within(feature, *MONTHS_LATE):
-        return "what has happened, by its name (months late with a payment)"
+        return "records the past, by its name (months late with a payment)"
     if YEAR & {*words} and (_within(feature, *YEARS) or (words == ["year"] and _whole(feature))):
         return "the year in which something happened, by its name"
     return None

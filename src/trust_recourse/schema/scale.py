@@ -14,6 +14,7 @@ from trust_recourse.wording import near
 Scale = Literal["range", "mad", "quantile", "robust"]
 
 QUANTILES = (0.05, 0.95)
+ALIKE = 1e-12  # of the greatest value: a smaller spread is the rounding of a constant
 
 
 def refuse_unknown_scale(scale: object) -> None:
@@ -25,8 +26,17 @@ def refuse_unknown_scale(scale: object) -> None:
         )
 
 
+def alike(low: float, high: float) -> bool:
+    """Whether the least and the greatest value are the same but for rounding.
+
+    >>> alike(0.3, 0.1 + 0.2), alike(1e-15, 2e-15)
+    (True, False)
+    """
+    return high - low <= ALIKE * max(-low, high)
+
+
 def spread(name: str, numbers: Floats, scale: Scale) -> float:
-    """The scale of a column of known numbers; 1 where they are all the same.
+    """The scale of a column of known numbers; 1 where they are all the same, but for rounding.
 
     "range" is the greatest less the least. "mad" is the median distance from the median; where
     more than half of the values are alike it would be 0, and the mean distance from the median
@@ -49,6 +59,8 @@ def spread(name: str, numbers: Floats, scale: Scale) -> float:
             f"column {name!r}: values from {low} to {high}; expected finite ones, less far apart"
         )
     found = 0.0
+    if alike(low, high):
+        return 1.0
     if scale == "mad":
         away = np.abs(numbers - np.median(numbers))
         found = float(np.median(away)) or float(away.mean())

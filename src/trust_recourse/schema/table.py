@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,6 +21,7 @@ from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.derived import Follows, before_rounding, completed, rounded
 from trust_recourse.schema.errors import SchemaError, refuse_repeated
 from trust_recourse.schema.feature import Feature, Labels
+from trust_recourse.schema.guard import locks, one_hot, usual_bounds
 from trust_recourse.schema.infer import as_table, inferred, refuse_unfinished
 from trust_recourse.schema.lifted import Lifted, lifted
 from trust_recourse.schema.relations import Relation, read_relation
@@ -189,7 +190,9 @@ class Schema:
     """What a table's columns mean, and what one person may change in it.
 
     `features` has one `Feature` per column, in order; `relations` are `AtMost`, `Implication`, any
-    other `Relation`, or their text.
+    other `Relation`, or their text. `reasons` says why `infer` or `guarded` locked a feature, by
+    name, as long as the feature stays locked; `to_yaml` writes them as comments. They are no part
+    of `==`, and a file that is read has none.
 
     >>> people = pd.DataFrame({"age": [30, 64], "income": [900.5, 2100.0], "job": ["none", "day"]})
     >>> schema = Schema.infer(people).lock("age").update("income", direction="increase", unit="€")
@@ -199,10 +202,13 @@ class Schema:
     [[30.0, 900.5, 1.0], [64.0, 2100.0, 0.0]]
     >>> schema.action_set(people.iloc[0]).why_not([30, 800, 0])
     ('income must not fall below 900.5 €', 'income may only increase')
+    >>> schema.reasons
+    {'age': "a person's age, by its name"}
     """
 
     features: tuple[Feature, ...]
     relations: tuple[Relation, ...] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", tuple(self.features))
@@ -214,6 +220,9 @@ class Schema:
             self._check_relation(relation)
         for feature in self.derived:
             self._check_derived(feature)
+        locked = {feature.name for feature in self.features if not feature.movable}
+        told = {name: why for name, why in self.reasons.items() if name in locked}
+        object.__setattr__(self, "reasons", told)
 
     def _check_derived(self, feature: Feature) -> None:
         where = f"feature {feature.name!r}, field 'derived'"
@@ -456,15 +465,18 @@ class Schema:
         X: Table,
         missing: Codes | Mapping[str, Codes] | None = None,
         scale: Scale = "range",
+        guard: bool = True,
     ) -> Schema:
-        """Make a first schema of data: kinds by dtype, observed bounds and scales, decimal steps.
+        """Make a first schema of data: kinds by dtype, bounds and scales, decimal steps.
 
         `X` is a DataFrame of pandas, polars or the like, or a 2-D array.
 
         `missing` gives the codes that mean missing: for all columns, or by name. A number given
         for all holds in every number column; any other code only where it occurs, since
         elsewhere it would be refused as unknown. `scale` says what a change of a number is divided
-        by in the cost: see `rescale`.
+        by in the cost: see `rescale`. `guard` locks what nobody can change and narrows the bounds:
+        see `guarded`. With `guard=False` every feature may move between its extremes in the data,
+        as in the paper's experiments.
 
         >>> schema = Schema.infer(np.array([[1.5, 20], [-9, 40], [4, 30]]), missing=-9)
         >>> schema["x0"].lower, schema["x0"].step, schema["x0"].missing
@@ -482,7 +494,39 @@ class Schema:
         codes = {n: scalars(named[n]) if n in named else () for n in table.columns}
         refuse_unfinished(table, codes)
         schema = cls(tuple(inferred(table[n], codes[n], everywhere) for n in table.columns))
-        return schema if scale == "range" else schema.rescale(table, scale)
+        schema = schema if scale == "range" else schema.rescale(table, scale)
+        return schema.guarded(table) if guard else schema
+
+    def guarded(self, X: Table) -> Schema:
+        """Return the schema with locks, one-hot groups and usual bounds, as these rows suggest.
+
+        Locked (`mutable=False`) are columns that describe who a person is, such as sex, age, race
+        or marital status, and columns that record the past; `reasons` names the evidence. Columns
+        named prefix_value with exactly one 1 in every row become `one of` them. Bounds at the
+        extremes of the data move to the 1st and 99th percentile, rounded inward to the step; a
+        table of fewer than 100 rows keeps its extremes. Models learn from locked features as
+        before: a lock limits moves alone.
+
+        >>> rows = pd.DataFrame({"sex": ["f", "m"] * 100, "income": range(200)})
+        >>> schema = Schema.infer(rows)
+        >>> schema.reasons, schema["income"].lower, schema["income"].upper
+        ({'sex': "a person's sex, by its name and values"}, 2.0, 197.0)
+        """
+        codes = self.encode(X)
+        found = {
+            lock.column: lock.reason
+            for lock in locks(self.features, codes)
+            if self[lock.column].movable and not self[lock.column].derived
+        }
+        features = tuple(
+            replace(feature, mutable=feature.mutable and feature.name not in found)
+            for feature in self.features
+        )
+        ends = map(usual_bounds, features, codes.T)
+        features = tuple(replace(f, **of) for f, of in zip(features, ends, strict=True))
+        groups = [each for each in one_hot(self.features, codes) if each not in self.relations]
+        told = {**self.reasons, **found}
+        return Schema(features, (*self.relations, *groups), told)
 
     def rescale(self, X: Table, scale: Scale) -> Schema:
         """Take the scales of numbers and integers anew from data; bounds and other kinds stay.
@@ -748,12 +792,14 @@ class Schema:
     ) -> str:
         """Write YAML headed by a comment on the fields; a file is written whole or not at all.
 
-        `notes` are lines of comment above features, by name.
+        `notes` are lines of comment above features, by name; without them, the `reasons`.
 
         >>> Schema((Feature("age", "integer", lower=18),)).to_yaml().splitlines()[-4:]
         ['features:', '- name: age', '  kind: integer', '  lower: 18']
         """
-        text = to_yaml(self.to_dict(), notes or {})
+        if notes is None:
+            notes = {name: (f"locked: {why}",) for name, why in self.reasons.items()}
+        text = to_yaml(self.to_dict(), notes)
         if path is not None:
             write_whole(path, text)
         return text

@@ -24,6 +24,7 @@ from trust_recourse.sums import store
 from trust_recourse.sums.additive import Additive
 from trust_recourse.sums.classes import ClassSums
 from trust_recourse.sums.columns import Columns, UnreadableError
+from trust_recourse.sums.contents import Content, contents
 from trust_recourse.sums.ensemble import SumModel, labels, listed
 from trust_recourse.sums.formats import opened
 from trust_recourse.sums.learnt import Watch
@@ -285,21 +286,31 @@ class Imported(NamedTuple):
     model: Read
     named: bool  # whether its columns have names, and not only an order
     compared: int = 0  # rows that its library was asked about again
+    contents: tuple[Content, ...] = ()  # the columns that the file has
 
 
 def imported(
-    path: str | os.PathLike[str], schema: Schema, X: pd.DataFrame | None = None
+    path: str | os.PathLike[str],
+    schema: Schema,
+    X: pd.DataFrame | None = None,
+    *,
+    listing: bool = False,
 ) -> Imported:
     """Read a library's file and compare, in a process of its own: libraries crash on damaged ones.
 
-    `X` are rows as any table has them.
+    `X` are rows as any table has them. With `listing` the file's columns are listed, too, for which
+    it is read twice.
     """
-    (found,) = several((path,), schema, X)
+    (found,) = several((path,), schema, X, listing=listing)
     return found
 
 
 def several(
-    paths: Iterable[str | os.PathLike[str]], schema: Schema, X: pd.DataFrame | None = None
+    paths: Iterable[str | os.PathLike[str]],
+    schema: Schema,
+    X: pd.DataFrame | None = None,
+    *,
+    listing: bool = False,
 ) -> Iterator[Imported]:
     """The same of several files, one after the other."""
     from joblib.externals.loky import ProcessPoolExecutor
@@ -313,7 +324,8 @@ def several(
         for source, size in zip(sources, sizes, strict=True):
             seconds = SECONDS + size / BYTES_A_SECOND
             try:
-                found: Imported = other.submit(read_file, source, schema, X).result(seconds)
+                asked = other.submit(read_file, source, schema, X, listing=listing)
+                found: Imported = asked.result(seconds)
             except BrokenProcessPool:
                 raise UnreadableError(
                     f"{source}: damaged: its library crashes on it, or needs more than "
@@ -335,7 +347,18 @@ def _begin(parent: int, memory: int) -> None:
     isolated.limit_memory(memory)
 
 
-def read_file(source: Path, schema: Schema, X: pd.DataFrame | None = None) -> Imported:
+def _allowing_blanks(given: Any, schema: Schema) -> Read | None:
+    """The same model as it is read if every number may be blank; None where it takes no blanks."""
+    blank = (replace(each, missing=(None,)) if each.numeric else each for each in schema)
+    try:
+        return reading(given, Schema(tuple(blank)))[0]
+    except ValueError:
+        return None
+
+
+def read_file(
+    source: Path, schema: Schema, X: pd.DataFrame | None = None, *, listing: bool = False
+) -> Imported:
     """The same in this process."""
     if X is not None:  # a table may have other columns, too
         X = X.drop(columns=[name for name in X.columns if name not in schema])
@@ -361,4 +384,5 @@ def read_file(source: Path, schema: Schema, X: pd.DataFrame | None = None) -> Im
     if theirs is not None:
         _compare(read, theirs, X)
     named = library.columns is None or library.columns.names is not None
-    return Imported(form.name, read, named, 0 if theirs is None else len(theirs))
+    found = contents(read, _allowing_blanks(given, schema), library.columns) if listing else ()
+    return Imported(form.name, read, named, 0 if theirs is None else len(theirs), found)
