@@ -38,6 +38,7 @@ ASKED = [  # together they have every part of a question, each where it tells
     {"lock": ("year",), "confidence": (0.7,)},
     {"limits": {"nodes": (10, None)}, "confidence": (0.6,)},
     {"max_changes": 1, "confidence": (0.7,)},
+    {"sparse": True, "confidence": (0.75,)},
     {"n_options": 3, "confidence": (0.75,)},
     {"n_options": 2, "min_distance": 0.2, "confidence": (0.6,)},
     {"min_radius": 0.05, "confidence": (0.6,)},

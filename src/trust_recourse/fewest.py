@@ -53,9 +53,9 @@ def n_changes(action_set: ActionSet, codes: Floats) -> int:
     return sum(not action_set.schema[f].derived for f in moved)
 
 
-def at_least(bound: float) -> int:
-    """The whole number that a lower bound on a number of changes stands for."""
-    return max(math.ceil(bound - ROUNDED), 0)
+def at_least(bound: float) -> float:
+    """The whole number that a lower bound on a number of changes stands for; infinite is none."""
+    return max(math.ceil(bound - ROUNDED), 0) if bound < math.inf else bound
 
 
 def counted(problem: Problem) -> Problem:
@@ -66,6 +66,20 @@ def counted(problem: Problem) -> Problem:
         schema = replace(schema, features=tuple(features))
     action_set = schema.action_set_of(problem.action_set.own)
     return replace(problem, action_set=action_set, cost=Cost(l0=1.0))
+
+
+def uncapped(problem: Problem) -> tuple[Problem, float]:
+    """The problem without a limit on all changes, and that limit; infinite if it has none."""
+    schema = problem.action_set.schema
+    caps = [
+        each for each in schema.relations
+        if isinstance(each, FewChange) and {*schema.levers} == {*each.members}
+    ]  # fmt: skip
+    if not caps:
+        return problem, math.inf
+    others = tuple(each for each in schema.relations if each not in caps)
+    action_set = replace(schema, relations=others).action_set_of(problem.action_set.own)
+    return replace(problem, action_set=action_set), min(each.most for each in caps)
 
 
 def within(problem: Problem, most: int) -> Problem:

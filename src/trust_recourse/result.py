@@ -508,7 +508,10 @@ class Result:
             most = " of the fewest changes" if asked.target in self.fewest else ""
             least = f" {name} is the cheapest{most}." if own[0].status is Status.OPTIMAL else ""
             proved = asked.status is Status.OPTIMAL
-            return f"Another way{f': {OTHER}' * proved}.{least}"
+            few = ""
+            if asked.target in self.fewest:
+                few = f" and changes at most {self.fewest[asked.target].most}"
+            return f"Another way{f': {OTHER}{few}' * proved}.{least}"
         if asked.target in self.fewest:
             return self._of_few(asked)
         if asked.status is Status.FEASIBLE and self.engine == "exact":
@@ -550,8 +553,9 @@ class Result:
         such = f"answers that change {known.most}"
         if option.status is Status.OPTIMAL:
             return f"{number} Of the {such}, this is the cheapest. Both are proved."
-        least = f"no such answer costs less than {option.lower_bound:.4g}"
-        return f"{number} That is proved. Of the {such}, a cheaper one was not ruled out; {least}."
+        open_ = f"{number} That is proved. Of the {such}, a cheaper one was not ruled out."
+        least = f" No such answer costs less than {option.lower_bound:.4g}."
+        return open_ + least * (option.lower_bound > 0)
 
     def _lasting(self, option: Option) -> str:
         """What is known of an answer that was asked to last."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from trust_recourse.certificate.cover import RELATIVE
 from trust_recourse.certificate.record import Certificate, CertificateError
-from trust_recourse.fewest import counted, n_changes, price_of, priced, within
+from trust_recourse.fewest import counted, n_changes, price_of, priced, uncapped, within
 from trust_recourse.question import Problem, Status
 
 
@@ -35,6 +35,9 @@ def parts(certificate: Certificate, problem: Problem) -> list[Certificate]:
         if not math.isclose(said, cost, rel_tol=RELATIVE):
             raise CertificateError(f"its {name} is {said!r}, but its answer costs {cost!r}")
     k = n_changes(problem.action_set, answer.codes)
+    problem, cap = uncapped(problem)  # what is proved without it holds with it
+    if k > cap:
+        raise CertificateError(f"its answer changes {k} features, at most {cap:g} may")
     plain = replace(certificate, fewer=None)
     number = replace(
         plain, problem=counted(problem), status=Status.FEASIBLE, proof=certificate.fewer,

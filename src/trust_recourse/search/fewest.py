@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from trust_recourse.fewest import (
     n_changes,
     price_of,
     priced,
+    uncapped,
     within,
 )
 from trust_recourse.question import Point, Problem
@@ -34,34 +36,36 @@ class Found(NamedTuple):
 
 def fewest_changes(engine: Exact, cheapest: Cheapest, gap: float) -> Found:
     """The cheapest answer among those of the fewest changes."""
-    problem = engine.problem
+    problem, cap = uncapped(engine.problem)
     counting = engine.about(counted(problem), 0, COUNTING)
     # closer to the least number than one change in all
     number = cheapest(counting, 1.0 / (len(problem.action_set.schema.levers) + 1))
-    if number.point is None and not number.stopped:
-        return Found(number, None, counting)
     least = at_least(number.lower_bound)
-    if number.point is None:
-        answer = cheapest(engine.about(problem, number.nodes), gap)
+    if least > cap or (number.point is None and not number.stopped):
+        return Found(Answer(None, math.inf, False, number.nodes), None, counting)
+    if number.point is None or _number(problem, number.point) > cap:
+        answer = cheapest(engine.about(engine.problem, number.nodes), gap)
         answer = answer._replace(nodes=answer.nodes + number.nodes)
     else:
-        answer = _of_few(engine, cheapest, _costed(problem, number.point), number.nodes, gap)
+        known = _costed(problem, number.point)
+        answer = _of_few(engine.about(problem, number.nodes), cheapest, known, gap)
+        answer = answer._replace(nodes=answer.nodes + number.nodes)
     if answer.point is None:
         return Found(answer, None, engine)
-    fewest = Fewest(_number(problem, answer.point), least)
+    most = _number(problem, answer.point)
+    fewest = Fewest(most, int(min(least, most)))
     limited = engine if answer.stopped or fewest.proved else counting
     return Found(answer._replace(stopped=answer.stopped or not fewest.proved), fewest, limited)
 
 
-def _of_few(engine: Exact, cheapest: Cheapest, known: Point, nodes: int, gap: float) -> Answer:
-    """The cheapest answer of at most as many changes as a known one; `nodes` were opened before."""
-    problem, most = engine.problem, _number(engine.problem, known)
+def _of_few(engine: Exact, cheapest: Cheapest, known: Point, gap: float) -> Answer:
+    """The cheapest answer of at most as many changes as a known one."""
+    problem, nodes = engine.problem, 0
     if known.cost == 0.0:
-        return Answer(known, 0.0, False, nodes)
+        return Answer(known, 0.0, False, 0)
     if priced(problem, 1.0) is None:
-        found = cheapest(engine.about(within(problem, most), nodes), gap)
-        point = found.point or known
-        return found._replace(point=point, nodes=nodes + found.nodes)
+        found = cheapest(engine.about(within(problem, _number(problem, known)), 0), gap)
+        return found._replace(point=found.point or known)
     while True:
         price = price_of(problem, known.codes)
         dearer = priced(problem, price)

@@ -253,7 +253,8 @@ def picture(
         "tooltip": {"trigger": "item", ":formatter": NUMBERS_ONLY},
         "xAxis": {
             "type": "value", "name": f"cost ({cost_name})", "nameLocation": "middle", "nameGap": 32,
-            "min": 0,            "max": end, **axis, "axisLabel": {**axis["axisLabel"], "showMaxLabel": False,
+            "min": 0, "max": end, **axis,
+            "axisLabel": {**axis["axisLabel"], "showMaxLabel": False,
             ":formatter": "v => Number(v.toPrecision(3)).toString()"},
         },
         "yAxis": {
