@@ -35,15 +35,16 @@ ASKED = [  # together they have every part of a question, each where it tells
     {"confidence": (0.7,), "mode": "band", "tolerance": 0.03},
     {"cost": "l0", "confidence": (0.6,)},
     {"cost": {"l0": 0.2, "l1": 1.0}, "confidence": (0.7,)},
-    {"lock": ("year",), "confidence": (0.7,)},
+    {"lock": ("year",), "confidence": (0.7,), "cost": "l2"},
     {"limits": {"nodes": (10, None)}, "confidence": (0.6,)},
-    {"max_changes": 1, "confidence": (0.7,)},
+    {"max_changes": 1, "confidence": (0.7,), "cost": "l2"},
+    {"sparse": True, "confidence": (0.7,), "cost": "l2"},
     {"n_options": 3, "confidence": (0.75,)},
     {"n_options": 2, "min_distance": 0.2, "confidence": (0.6,)},
-    {"min_radius": 0.05, "confidence": (0.6,)},
+    {"min_radius": 0.05, "confidence": (0.6,), "cost": "l2"},
     {"min_radius": 0.02, "floor": 0.58, "confidence": (0.6,)},
-    {"min_radius": 0.02, "continuous": True, "confidence": (0.6,)},
-    {"plausible": NearNeighbours(KNOWN), "confidence": (0.6,)},
+    {"min_radius": 0.02, "continuous": True, "confidence": (0.6,), "cost": "l2"},
+    {"plausible": NearNeighbours(KNOWN), "confidence": (0.6,), "cost": "l2"},
     {"gap": 0.8, "confidence": (0.7,)},
     {"node_limit": 2, "confidence": (0.7,)},
     {"time_limit": 9.0, "confidence": (0.7,)},
@@ -342,13 +343,17 @@ def test_no_part_of_a_question_is_left_out_above():
 
 def test_each_part_makes_a_difference(recourse):
     told = [said(recourse.ask(person(q), q)) for q in (Question(**parts) for parts in ASKED)]
-    plain = {level: said(recourse.ask(WHO, Question(level))) for level in (0.6, 0.7, 0.75)}
-    plain[0.65] = said(recourse.ask(OTHER, Question(0.65)))
+    plain = {
+        (level, cost): said(recourse.ask(WHO, Question(level, cost=cost)))
+        for level in (0.6, 0.7, 0.75)
+        for cost in (None, "l2")
+    }
+    plain[0.65, None] = said(recourse.ask(OTHER, Question(0.65)))
     silent = [
         parts
         for parts, answered in zip(ASKED, told, strict=True)
         if len(parts.get("confidence", ())) == 1
-        and answered == plain[parts["confidence"][0]]
+        and answered == plain[parts["confidence"][0], "l2" if parts.get("cost") == "l2" else None]
         and not {"time_limit", "gap"} & set(parts)  # so small a problem is closed before
     ]
     assert not silent

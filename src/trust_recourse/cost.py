@@ -28,6 +28,32 @@ LEAST_COST = 1e-300  # of one change, before the root: below it floats lose digi
 MOST_COST = 1e200  # of one change, before the root: sums and prices of such are still finite
 
 
+NO_SUMS = {  # names of costs that are not sums over features
+    **dict.fromkeys(("linf", "max", "maximum", "chebyshev"), "the largest change"),
+    "mahalanobis": "a distance with products of changes",
+}
+
+
+def why_no_sum(cost: Any) -> str:
+    """Why a cost, by its name or as a callable, is not a sum over features; '' if it may be one.
+
+    >>> why_no_sum("linf")[:57]
+    "'linf', the largest change. Expected a sum over features:"
+    """
+    if isinstance(cost, str) and (what := NO_SUMS.get(cost.strip().lower())):
+        told = f"{cost!r}, {what}"
+        use = "Use l1, with weights in the schema for features that count more"
+    elif callable(cost):
+        told = f"the callable {getattr(cost, '__name__', type(cost).__name__)}"
+        use = (
+            "Give a function for each feature: Cost.named('l1', functions={'income': "
+            "lambda old, new: abs(new - old) / 1000})"
+        )
+    else:
+        return ""
+    return f"{told}. Expected a sum over features: l0, l1, l2 or a mixture of them. {use}"
+
+
 def theirs() -> np.errstate:
     """Around a user's own function: NumPy's usual warnings, whatever we ask of our arithmetic."""
     return np.errstate(over="warn", divide="warn", invalid="warn")
@@ -124,6 +150,8 @@ class Cost:
             if cost.get("root", False) not in (0, 1):
                 raise ValueError(f"cost: root={cost['root']!r}; expected true or false")
             return cls(l0, l1, l2, root=bool(cost.get("root", False)))
+        if reason := why_no_sum(cost):
+            raise ValueError(f"cost: given {reason}")
         raise ValueError(
             f"cost={cost!r}; expected l0, l1 or l2, or a mixture such as l0=0.1,l1=1 (in Python "
             "{'l0': 0.1, 'l1': 1})"

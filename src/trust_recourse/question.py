@@ -197,6 +197,7 @@ class Question:
     max_changes: int | None = None
     continuous: bool = False
     survives: float | None = None
+    sparse: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.limits, Mapping):
@@ -236,11 +237,18 @@ class Question:
         _expect(self, "random_state", "a whole number from 0 up", (-1, 2**32), whole=True)
         if self.floor is not None and self.min_radius is None:
             raise ValueError(f"floor={self.floor!r} without min_radius; give min_radius=0.05, say")
-        if not isinstance(self.continuous, bool):
-            raise ValueError(f"continuous={self.continuous!r}; expected True or False")
+        for name in ("continuous", "sparse"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name}={getattr(self, name)!r}; expected True or False")
         if self.continuous and self.min_radius is None:
             raise ValueError("continuous=True without min_radius; give min_radius=0.05, say")
         self._check_survives()
+        for name in ("plausible", "survives"):
+            if self.sparse and getattr(self, name) is not None:
+                raise ValueError(
+                    f"sparse with {name}: expected one of them. Ask for each alone, or set "
+                    "max_changes in place of sparse"
+                )
         if self.floor is not None and self.mode == "wins":
             raise ValueError(
                 f"floor={self.floor!r} with mode='wins': within its radius the class is to keep "

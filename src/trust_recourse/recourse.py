@@ -19,6 +19,7 @@ import pandas as pd
 from trust_recourse import sums
 from trust_recourse.cells import Reduction, Score
 from trust_recourse.cost import Cost
+from trust_recourse.fewest import Fewest, within
 from trust_recourse.frames import Frame, as_given, as_pandas
 from trust_recourse.measure import are_plausible, noisy_table
 from trust_recourse.progress import Progress
@@ -44,6 +45,7 @@ from trust_recourse.search.diverse import diverse, levers, repeats
 from trust_recourse.search.engines import BY_TRIAL, NAMES, UNREAD, Engine, asking, lacking
 from trust_recourse.search.essential import essential, worth
 from trust_recourse.search.exact import Answer, Beside, Exact, Keep, Robust
+from trust_recourse.search.fewest import fewest_changes
 from trust_recourse.search.frontier import FINEST, Staircase
 from trust_recourse.search.survival import Judgement, least_demand
 from trust_recourse.softmax import beside_strongest
@@ -85,6 +87,7 @@ class Answers(NamedTuple):
     pareto: tuple[Point, ...] = ()
     survival: Survival | None = None
     ended_by: str = ""  # the limit that ended a search of it
+    fewest: Fewest | None = None  # where the fewest changes were asked for
 
 
 class Recourse:
@@ -99,8 +102,8 @@ class Recourse:
         fitted again in place is read anew at the next question.
     schema : what each column means and where it may go; the model's own if None. What is protected
         in the model's own stays so.
-    cost : "l0", "l1", "l2", a mixture such as {"l0": 0.1, "l1": 1}, or a `Cost`; in units scaled by
-        the schema.
+    cost : "l1" (the default, the sum of the changes), "l0", "l2", a mixture such as
+        {"l0": 0.1, "l1": 1}, or a `Cost`; in units scaled by the schema.
     wanted : the class to reach; the model's own `wanted_` if None, or else `classes_[1]`: the
         greater label, or after `adopt(classes=...)` the second as given.
     decision_threshold : a person is refused whose confidence lies below it; the model's own
@@ -131,7 +134,7 @@ class Recourse:
         self,
         model: Any,
         schema: Schema | None = None,
-        cost: str | Mapping[str, float] | Cost = "l2",
+        cost: str | Mapping[str, float] | Cost = "l1",
         *,
         wanted: Any = None,
         decision_threshold: float | None = None,
@@ -282,6 +285,7 @@ class Recourse:
         lock: Sequence[str] = (),
         limits: Mapping[str, Limit] | None = None,
         max_changes: int | None = None,
+        sparse: bool = False,
         n_options: int = 1,
         min_distance: float | None = None,
         engine: Engine = "auto",
@@ -312,6 +316,9 @@ class Recourse:
         limits : from where to where a feature may move at most, such as {"loan": (None, 5000)},
             within the schema's own bounds.
         max_changes : how many features may change at most; those that follow others do not count.
+        sparse : search for the least number of changed features first, then for the least cost
+            among answers of so few. "optimal" means that both are proved. `result.fewest` has the
+            numbers. Further options change at most as many features.
         n_options : further options are other ways: each is the cheapest that leaves alone at least
             half of what each cheaper way changes. One that is a part of another is not shown.
         min_distance : options lie at least that far apart instead, in units of the cost, and are
@@ -351,7 +358,7 @@ class Recourse:
         question = made(
             levels, mode, tolerance, cost, lock, {} if limits is None else limits, n_options,
             min_distance, min_radius, floor, plausible, gap, node_limit, time_limit, engine,
-            n_trials, random_state, decision_threshold, max_changes, continuous, survives,
+            n_trials, random_state, decision_threshold, max_changes, continuous, survives, sparse,
         )  # fmt: skip
         return self.ask(x, question, certify=certify, verbose=verbose)
 
@@ -479,6 +486,7 @@ class Recourse:
             fronts={target: answers.pareto for target, answers in found.items() if answers.pareto},
             survival={target: each.survival for target, each in found.items() if each.survival},
             ended_by={target: each.ended_by for target, each in found.items() if each.ended_by},
+            fewest={target: each.fewest for target, each in found.items() if each.fewest},
             note=lacking(question.engine),
         )
 
@@ -906,6 +914,12 @@ class Recourse:
                 raise ValueError(f"survives needs engine='exact'; given engine={engine!r}")
         if engine in BY_TRIAL and robust:
             raise ValueError(f"min_radius needs engine='exact'; given engine={engine!r}")
+        if question.sparse and not self.proves(engine):
+            raise ValueError(
+                f"sparse with engine={engine!r}: expected the exact engine, which proves that "
+                f"fewer changes are not enough{self._why_unread}. Set max_changes=2, say, in place "
+                "of sparse; every engine accepts it"
+            )
         if engine in BY_TRIAL:
             BY_TRIAL[engine].made(self.model, 0)  # refuses a model it cannot ask, needed or not
         if engine == "auto":
@@ -950,18 +964,27 @@ class Recourse:
             time_limit=question.time_limit,
         )  # fmt: skip
         kept = _Kept(self, problem, question)
-        first = self._cheapest(engine, kept.take if question.plausible else None, question.gap)
+        fewest, limited = None, engine
+        if question.sparse:
+            first, fewest, limited = fewest_changes(
+                engine, lambda asked, gap: self._cheapest(asked, None, gap), question.gap
+            )
+        else:
+            first = self._cheapest(engine, kept.take if question.plausible else None, question.gap)
         if first.point is None:
             unsure = first.stopped or kept.refused < math.inf
             status = Status.NOT_FOUND if unsure else Status.INFEASIBLE
-            return Answers([], status, first.nodes, ended_by=_ended_by(engine, first.stopped))
+            return Answers([], status, first.nodes, ended_by=_ended_by(limited, first.stopped))
         bound = min(first.lower_bound, kept.refused)
-        proved = bound >= first.point.cost * (1.0 - CLOSE)
+        proved = bound >= first.point.cost * (1.0 - CLOSE) and (fewest is None or fewest.proved)
         status = Status.OPTIMAL if proved else Status.FEASIBLE
         more = self._at_a_distance if question.min_distance is not None else self._other_ways
+        if fewest is not None:
+            engine = engine.about(within(problem, fewest.most), 0)
         nodes, others, cut = (first.nodes, [], True) if first.stopped else more(engine, kept, first)
+        limited = limited if first.stopped else engine
         points = [(first.point, status, bound), *others]
-        return Answers(points, status, nodes, ended_by=_ended_by(engine, cut))
+        return Answers(points, status, nodes, ended_by=_ended_by(limited, cut), fewest=fewest)
 
     def _by_jury(self, problem: Problem, question: Question, now: float) -> Answers:
         """The cheapest that models learnt anew accept, too: the least demand on their mean."""

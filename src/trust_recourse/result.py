@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from trust_recourse import markup, strict_json
-from trust_recourse.certificate import Certificate, Proof, cost_parts, shortened, why_not
+from trust_recourse.certificate import Certificate, Proof, cost_parts, parts, shortened, why_not
 from trust_recourse.explain import (
     FRAGILE,
     Comparison,
@@ -27,6 +27,7 @@ from trust_recourse.explain import (
     explain,
     places,
 )
+from trust_recourse.fewest import Fewest, n_changes
 from trust_recourse.files import write_whole
 from trust_recourse.measure import COPIES, Robustness, robustness
 from trust_recourse.question import (
@@ -58,6 +59,8 @@ NAMED = 3  # features that a line about them names
 OTHER = "the cheapest that leaves alone at least half of what each cheaper way changes"
 EXTRA = "a plausibility test, min_radius or survives"  # that no proof covers
 AGAIN = 1e-6  # of confidence: a library may add up one row otherwise than several
+NO_NODES = np.empty(0, np.int64)
+NO_PROOF = Proof((), NO_NODES, NO_NODES, np.empty(0))  # until it is made
 FEW_BOXES, SOME_BOXES = 64, 4096  # of a proof: no better one is looked for, and it is given up
 
 
@@ -79,10 +82,11 @@ class Result:
     extra_constraints: str = ""  # which no certificate covers, see EXTRA
     fronts: Mapping[Target, tuple[Point, ...]] = field(default_factory=dict)
     survival: Mapping[Target, Survival] = field(default_factory=dict)  # where it was asked for
-    proofs: Mapping[Target, Proof] = field(default_factory=dict)  # of `certify`; no file holds them
+    proofs: Mapping[Target, Certificate] = field(default_factory=dict)  # of `certify`; in no file
     note: str = ""  # what the search had to do without; no file holds it
     # "time_limit" or "node_limit" where it ended a search; no file holds it
     ended_by: Mapping[Target, str] = field(default_factory=dict)
+    fewest: Mapping[Target, Fewest] = field(default_factory=dict)  # where sparse was asked for
 
     @property
     def refused(self) -> bool:
@@ -290,11 +294,18 @@ class Result:
         self.check_model()
         self.recourse._need_cells("certificate")
         at = self._target(target)
+        if at in self.proofs:
+            return self.proofs[at]
         status = self.status[at]
         more = self.extra_constraints and EXTRA
         reason = unproved(self.recourse.model, self.engine, more)
         if not reason and status is Status.NOT_FOUND:
             reason = "a limit ended the search before it found anything; give it more time"
+        if not reason and at in self.fewest and status is not Status.OPTIMAL:
+            reason = (
+                "a limit ended the search before both parts of sparse were proved; give it more "
+                "time, or ask with max_changes in place of sparse"
+            )
         if reason:
             raise ValueError(f"no certificate for this answer: {reason}")
         recourse = self.recourse
@@ -308,16 +319,22 @@ class Result:
         answer = None
         if first is not None:
             answer = Point(first.codes, first.cost, first.confidence)
-        told = recourse.model.fingerprint_, problem, status, answer, bound, self.nodes[at]
-        if at in self.proofs:
-            return Certificate(*told, self.proofs[at])
-        (codes, tree, steps), shares = self._traced(problem, bound, answer)
+        told = Certificate(
+            recourse.model.fingerprint_, problem, status, answer, bound, self.nodes[at], NO_PROOF
+        )
+        if at not in self.fewest:
+            return replace(told, proof=self._proof(told))
+        of_cost, of_number = parts(replace(told, fewer=NO_PROOF), problem)
+        return replace(told, proof=self._proof(of_cost), fewer=self._proof(of_number))
+
+    def _proof(self, told: Certificate) -> Proof:
+        """The proof of what a certificate says."""
+        (codes, tree, steps), shares = self._traced(told.problem, told.lower_bound, told.answer)
         proof = Proof(codes, tree.feature, tree.cut, tree.price, shares=shares)
-        found = Certificate(*told, proof)
         if not steps and not len(tree.memory):
-            return found
-        shorter = shortened(found, recourse.model, steps, tree.row, tree.memory)
-        return replace(found, proof=shorter)
+            return proof
+        found = replace(told, proof=proof)
+        return shortened(found, self.recourse.model, steps, tree.row, tree.memory)
 
     def _traced(
         self, problem: Problem, bound: float, answer: Point | None
@@ -354,7 +371,7 @@ class Result:
     def proved(self) -> Result:
         """The same with the proof of all that is said for each target, as `certify` asks for it."""
         answered = [target for target, known in self.status.items() if known != Status.NOT_FOUND]
-        return replace(self, proofs={at: self.certificate(at).proof for at in answered})
+        return replace(self, proofs={at: self.certificate(at) for at in answered})
 
     def pareto(self) -> pd.DataFrame:
         """Of an engine by trial: the points that no other beats in both cost and confidence."""
@@ -416,6 +433,7 @@ class Result:
             explained,
             (self._measured(first, sigma, fragile), self._measured(second, sigma, fragile)),
             sigma,
+            self.recourse.cost.words,
         )
 
     def _measured(self, at: int, sigma: float, fragile: float) -> Measured:
@@ -520,9 +538,15 @@ class Result:
         before = own[: own.index(asked)]
         if before and self.engine == "exact":
             name = option_name(self.options.index(own[0])).capitalize()
-            least = f" {name} is the cheapest." if own[0].status is Status.OPTIMAL else ""
+            most = " of the fewest changes" if asked.target in self.fewest else ""
+            least = f" {name} is the cheapest{most}." if own[0].status is Status.OPTIMAL else ""
             proved = asked.status is Status.OPTIMAL
-            return f"Another way{f': {OTHER}' * proved}.{least}"
+            few = ""
+            if asked.target in self.fewest:
+                few = f" and changes at most {self.fewest[asked.target].most}"
+            return f"Another way{f': {OTHER}{few}' * proved}.{least}"
+        if asked.target in self.fewest:
+            return self._of_few(asked)
         if asked.status is Status.FEASIBLE and self.engine == "exact":
             least = f"Nothing that costs less than {asked.lower_bound:.4g} reaches it."
             return f"{asked.status.sentence} {least}"
@@ -550,6 +574,22 @@ class Result:
             f"that was found, {self.survival[target].words}."
         )
 
+    def _of_few(self, option: Option) -> str:
+        """What is known of an answer of the fewest changes: of their number, then of the cost."""
+        known = self.fewest[option.target]
+        number = f"Fewer than {known.least} changed features are not enough."
+        if known.least <= 1:
+            number = "One changed feature is enough." * known.proved
+        if not known.proved:
+            open_ = f"That fewer than {known.most} changed features are enough was not ruled out."
+            return f"{number} {open_}".strip()
+        such = f"answers that change {known.most}"
+        if option.status is Status.OPTIMAL:
+            return f"{number} Of the {such}, this is the cheapest. Both are proved."
+        open_ = f"{number} That is proved. Of the {such}, a cheaper one was not ruled out."
+        least = f" No such answer costs less than {option.lower_bound:.4g}."
+        return open_ + least * (option.lower_bound > 0)
+
     def _lasting(self, option: Option) -> str:
         """What is known of an answer that was asked to last."""
         told, known = self.survival[option.target], option.status.sentence
@@ -572,7 +612,8 @@ class Result:
             for at, option in enumerate(self.options):
                 if option.target == target and option.changes:
                     confidence = self.formatted(option.confidence, target)
-                    numbers = f"(cost {option.cost:.4g}, confidence {confidence})"
+                    cost = f"{self.recourse.cost.words} cost {option.cost:.4g}"
+                    numbers = f"({cost}, confidence {confidence})"
                     yield f"    {option_name(at)}: {self.words(option)}  {numbers}"
             if target in self.ended_by:
                 limit = self.ended_by[target]
@@ -614,7 +655,7 @@ class Result:
         facts = (
             ("asked for", option.target.words),
             ("confidence", self.formatted(option.confidence, option.target)),
-            ("cost", f"{option.cost:.4g}"),
+            (f"cost ({self.recourse.cost.words})", f"{option.cost:.4g}"),
         )
         return markup.card(
             option_name(at).capitalize(), self.badge(at), changes, facts, self.sentence(at),
@@ -628,11 +669,13 @@ class Result:
         if asked is not first and self.engine == "exact":
             return "another way"
         if asked.status is Status.OPTIMAL:
-            return "proved cheapest"
+            return "fewest changes, proved" if asked.target in self.fewest else "proved cheapest"
         if asked.status is Status.ALREADY_MET:
             return "nothing to change"
         if self.engine != "exact":
             return "found by trial"
+        if asked.target in self.fewest and not self.fewest[asked.target].proved:
+            return "fewer not ruled out"
         return f"within {asked.gap / asked.cost if asked.cost else 0.0:.1%} of the least"
 
     def plot(self, *, sigma: float = 0.01, time_limit: float | None = 10.0) -> Figure:
@@ -668,6 +711,7 @@ class Result:
             "targets": [
                 {**target.to_dict(), "status": str(status), "nodes": self.nodes.get(target, 0)}
                 | ({"survival": self.survival[target].to_dict()} if target in self.survival else {})
+                | ({"fewest": self.fewest[target].to_dict()} if target in self.fewest else {})
                 for target, status in self.status.items()
             ],
             "options": [
@@ -728,9 +772,18 @@ class Result:
         survival = {
             t: Survival.from_dict(each["survival"]) for t, each in each_target if "survival" in each
         }
+        fewest = {
+            t: Fewest.from_dict(each["fewest"]) for t, each in each_target if "fewest" in each
+        }
         question = _asked(told, targets, recourse)
         for target, status in known.items():
-            found = any(option.target == target for option in options)
+            own = [option for option in options if option.target == target]
+            found, sparse = bool(own), question.sparse and status in (
+                Status.OPTIMAL, Status.FEASIBLE
+            )  # fmt: skip
+            many = [n_changes(action_set, option.codes) for option in own]
+            if (target in fewest) != sparse or (sparse and max(many) > fewest[target].most):
+                raise TypeError(f"fewest: given {fewest.get(target)!r} of {target.words}")
             lasts = survival[target].lasts if target in survival else None
             if question.survives is not None and (lasts is not True if found else lasts):
                 raise TypeError(f"survival: given {lasts!r} of {target.words}")
@@ -745,7 +798,7 @@ class Result:
                 target: _held(each, "nodes", int)
                 for target, each in zip(targets, told["targets"], strict=True)
             },
-            survival=survival, engine=_held(told, "engine", str), question=question,
+            survival=survival, fewest=fewest, engine=_held(told, "engine", str), question=question,
             extra_constraints=_held(
                 told, "asked_more" if told["format"] == 2 else "extra_constraints", str
             ),

@@ -128,6 +128,7 @@ def _judge(case: Case, rng: np.random.Generator, findings: Findings, more: Any) 
         asked = [_find, _find, _find, _limited, _frontier, _reachable, *more]
         for k in rng.permutation(len(asked)).tolist():
             asked[k](court)
+        _fewest(Court(case, recourse, rng.spawn(1)[0], findings))
         court = Court(case, recourse, rng.spawn(1)[0], findings)
         check_ranges(court)
         if len(case.model.classes_) > 2:
@@ -282,6 +283,33 @@ def _limited(court: Court) -> None:
         check_certificate(court, result, target)
 
 
+def _fewest(court: Court) -> None:
+    """The least number of changes first, then the least cost of so few."""
+    target, rows = court.a_target(), court.rows
+    result = court.recourse.find(
+        court.case.person, target.confidence, mode=target.mode, tolerance=target.tolerance,
+        sparse=True, max_changes=one_of(court.rng, None, None, 1, 2),
+    )  # fmt: skip
+    (status,), name = result.status.values(), f"fewest {target}"
+    enough, numbers = met(target, rows.confidence), rows.pulled(rows.codes).sum(axis=1)
+    if result.question.max_changes is not None:
+        enough &= numbers <= result.question.max_changes
+    court.law(bool(result.options) == enough.any(), f"{name}: {status}")
+    court.count(f"{status}, fewest")
+    if status is not Status.OPTIMAL or not enough.any():
+        return
+    (option,), (known,), k = result.options, result.fewest.values(), numbers[enough].min()
+    codes = court.codes(option.x)
+    exact = court.point(name, codes, option.cost, option.confidence)
+    court.law(met(target, option.confidence), f"{name}: {option.confidence!r} is short")
+    court.law(known.least == known.most == k, f"{name}: {known}, by enumeration {k}")
+    court.law(rows.pulled(codes[None]).sum() == k, f"{name}: {codes.tolist()} changes others")
+    least = rows.least(enough & (numbers == k))
+    court.law(no_dearer(exact, least), f"{name}: {told(exact)}, but {told(least)} is enough")
+    if result.question.max_changes is None:  # which would be a relation of the schema
+        check_certificate(court, result, target)
+
+
 # ---------------------------------------------------------------- proofs
 
 
@@ -313,7 +341,8 @@ def _asked_anew(given):
     if not (isinstance(given, dict) and "question" in given):
         return given
     try:
-        question = asked(_read_problem(given), given["fingerprint"], given["given_again"])
+        sparse = given.get("fewer") is not None
+        question = asked(_read_problem(given), given["fingerprint"], given["given_again"], sparse)
         return given | {"question": fingerprint(question)}
     except Exception:  # which is for the reader to refuse
         return given

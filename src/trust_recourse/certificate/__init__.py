@@ -16,6 +16,7 @@ that
 from __future__ import annotations
 
 from trust_recourse.certificate.checker import Verdict, check, verify
+from trust_recourse.certificate.parts import parts
 from trust_recourse.certificate.question import asked, cost_parts, fingerprint
 from trust_recourse.certificate.readers import why_not
 from trust_recourse.certificate.record import REASONS, Certificate, CertificateError, Proof
@@ -31,6 +32,7 @@ __all__ = [
     "check",
     "cost_parts",
     "fingerprint",
+    "parts",
     "shortened",
     "verify",
     "why_not",

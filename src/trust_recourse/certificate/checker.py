@@ -25,6 +25,7 @@ from trust_recourse.certificate.cover import (
 )
 from trust_recourse.certificate.following import Following, narrowed
 from trust_recourse.certificate.lagrangian import Candidates
+from trust_recourse.certificate.parts import parts
 from trust_recourse.certificate.question import asked, differences, fingerprint
 from trust_recourse.certificate.reader import ROUNDING, Bools, Reader
 from trust_recourse.certificate.record import (
@@ -46,6 +47,7 @@ MOST_NUMBERS = 1 << 25  # of all candidates: 256 MB
 NAMED = 5  # differences that an error names
 READING = ("kind", "values", "missing")  # by which the values of a column are read
 PARTS = 32  # of one box, that are looked at before it is given up
+FEWEST = "Fewer changed features are not enough, and of so few this is the cheapest change."
 RULED_OUT = {
     "cost": "by cost",
     "confidence": "by confidence",
@@ -68,6 +70,12 @@ class Verdict:
     leaves: Mapping[str, int]
     question: str
     problem: Problem = field(compare=False, repr=False)
+    sparse: bool = False  # whether fewer changes than the answer's are ruled out, too
+
+    @property
+    def sentence(self) -> str:
+        """What was confirmed, in a sentence."""
+        return FEWEST if self.sparse else self.status.sentence
 
     @property
     def ruled_out(self) -> str:
@@ -75,7 +83,7 @@ class Verdict:
         return ", ".join(f"{n} {RULED_OUT[why]}" for why, n in self.leaves.items() if n) or "none"
 
     def __str__(self) -> str:
-        return f"{self.status.sentence} Boxes discarded and checked: {self.ruled_out}."
+        return f"{self.sentence} Boxes discarded and checked: {self.ruled_out}."
 
 
 def check(
@@ -103,12 +111,16 @@ def check(
     try:
         # nothing is proved by a number that overflowed, or that is none
         with np.errstate(over="raise", invalid="raise", divide="raise"):
-            discarded = _check_proof(certificate, problem, model)
+            claims = parts(certificate, problem)
+            found = [_check_proof(claim, claim.problem, model) for claim in claims]
     except (OverflowError, FloatingPointError) as error:
         raise CertificateError(f"its numbers are beyond what floats can hold: {error}") from None
+    discarded = {reason: sum(each[reason] for each in found) for reason in REASONS}
+    sparse = certificate.fewer is not None
     return Verdict(
-        certificate.status, certificate.lower_bound, discarded, certificate.question, problem
-    )
+        certificate.status, certificate.lower_bound, discarded, certificate.question, problem,
+        sparse,
+    )  # fmt: skip
 
 
 def _check_proof(certificate: Certificate, problem: Problem, model: Any) -> dict[str, int]:
@@ -191,7 +203,7 @@ def _same_question(
         cost or theirs.cost,
         theirs.wanted,
     )
-    question = asked(ours, certificate.fingerprint)
+    question = asked(ours, certificate.fingerprint, sparse=certificate.fewer is not None)
     if fingerprint(question) != certificate.question:
         apart = differences(certificate.asked, question)
         more = f"; and {len(apart) - NAMED} more" if len(apart) > NAMED else ""

@@ -2,7 +2,7 @@
 
 The fingerprint is the SHA-256 of the question as JSON, its keys sorted and without spaces: the
 model's own fingerprint, the person's values, the schema without its defaults and what its codes are
-called, the cost, the target
+called, the cost, whether the fewest changes come first, the target
 (with the decision threshold where that is not one half) and the position of the wanted class. Every
 number is written as a float. Whoever has the question computes the same one, with or without a
 certificate.
@@ -25,10 +25,13 @@ Question = dict[str, Any]
 LONGEST = 100  # letters of a value in a sentence
 
 
-def asked(problem: Problem, model: str, given_again: Iterable[str] = ()) -> Question:
+def asked(
+    problem: Problem, model: str, given_again: Iterable[str] = (), sparse: bool = False
+) -> Question:
     """A question to the model of this fingerprint, in values that JSON can hold.
 
-    `given_again` names parts of the cost that are in use and not in the problem.
+    `given_again` names parts of the cost that are in use and not in the problem. It is `sparse` if
+    it asks for the fewest changes first.
     """
     action_set, target = problem.action_set, problem.target
     cost, untold = cost_parts(problem.cost)
@@ -44,6 +47,7 @@ def asked(problem: Problem, model: str, given_again: Iterable[str] = ()) -> Ques
             "cost": {**cost, "given_again": sorted({*given_again, *untold})},
             "target": {"confidence": target.confidence, "mode": target.mode, **more},
             "wanted class": int(problem.wanted),
+            **({"sparse": True} if sparse else {}),
         }
     )
     return told

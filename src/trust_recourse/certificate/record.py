@@ -25,7 +25,8 @@ from trust_recourse.schema import Schema, SchemaError
 FORMAT = 3
 SUMS = 4  # what proofs of sums have more: steps and functions
 CLASSES = 5  # and those of several classes: shares
-READ = (1, 2, 3, 4, 5)  # format 1 had no fingerprint of the question, 2 no decision threshold
+SPARSE = 6  # and those of the fewest changes: a second proof
+READ = (1, 2, 3, 4, 5, 6)  # format 1 had no fingerprint of the question, 2 no decision threshold
 KIND = "trust-recourse certificate"
 MOST_BYTES = 1 << 30
 MOST_FEATURES = 10_000  # and as many relations
@@ -106,6 +107,9 @@ class Certificate:
     of the answer's cost; infinite where none exists. `nodes` is the search's own count of boxes,
     which nothing depends on. A cost's functions cannot be written to a file: `given_again` names
     the parts of the cost that the verifier has to give.
+
+    Where the fewest changes were asked for, `fewer` proves that fewer than those of the answer are
+    not enough, and `proof` that no other answer of so few costs less.
     """
 
     fingerprint: str
@@ -117,11 +121,12 @@ class Certificate:
     proof: Proof
     given_again: tuple[str, ...] = ()
     format: int = FORMAT  # of the file that it comes from
+    fewer: Proof | None = None
 
     @cached_property
     def asked(self) -> Question:
         """Its question in plain values, of which `question` is the fingerprint."""
-        return asked(self.problem, self.fingerprint, self.given_again)
+        return asked(self.problem, self.fingerprint, self.given_again, self.fewer is not None)
 
     @property
     def question(self) -> str:
@@ -133,14 +138,17 @@ class Certificate:
         problem, answer, proof = self.problem, self.answer, self.proof
         told, untold = cost_parts(problem.cost)
         more: dict[str, Any] = {}
-        if proof.steps or proof.functions or proof.shares:
-            steps = [{"price": float(price), **_written(of)} for price, of in proof.steps]
-            more = {"steps": steps, "functions": [*map(_written, proof.functions)]}
-        if proof.shares:
-            more["shares"] = _told(proof.shares)
+        if proof.steps or proof.functions or proof.shares or self.fewer:
+            more = _more(proof)
+        number = FORMAT if not more else SUMS
+        if proof.shares or self.fewer:
+            number, more["shares"] = CLASSES, _told(proof.shares)
+        if self.fewer is not None:
+            written = {**_tree(self.fewer), **_more(self.fewer)}
+            number, more["fewer"] = SPARSE, written | {"shares": _told(self.fewer.shares)}
         return {
             "kind": KIND,
-            "format": CLASSES if proof.shares else SUMS if more else FORMAT,
+            "format": number,
             "question": self.question,
             "fingerprint": self.fingerprint,
             "schema": problem.action_set.schema.to_dict(),
@@ -158,10 +166,7 @@ class Certificate:
             },
             "lower_bound": _told([self.lower_bound])[0],
             "nodes": int(self.nodes),
-            "candidates": [_told(codes) for codes in proof.candidates],
-            "feature": proof.feature.tolist(),
-            "cut": proof.cut.tolist(),
-            "price": _told(proof.price),
+            **_tree(proof),
             **more,
         }
 
@@ -206,6 +211,21 @@ def _written(function: Function) -> dict[str, Any]:
     return {"unit": int(function.unit), "numbers": function.numbers.tolist()}
 
 
+def _tree(proof: Proof) -> dict[str, Any]:
+    return {
+        "candidates": [_told(codes) for codes in proof.candidates],
+        "feature": proof.feature.tolist(),
+        "cut": proof.cut.tolist(),
+        "price": _told(proof.price),
+    }
+
+
+def _more(proof: Proof) -> dict[str, Any]:
+    steps = [{"price": float(price), **_written(of)} for price, of in proof.steps]
+    return {"steps": steps, "functions": [*map(_written, proof.functions)]}
+
+
+_PROOF = {"candidates", "feature", "cut", "price", "steps", "functions", "shares"}
 _ENTRIES = {
     "kind", "format", "question", "fingerprint", "schema", "cost", "given_again", "factual",
     "wanted", "target", "status", "answer", "lower_bound", "nodes", "candidates", "feature", "cut",
@@ -236,12 +256,41 @@ def _read_entries(given: Mapping[str, Any]) -> Certificate:
     entries = _ENTRIES - ({"question"} if number == 1 else set())
     entries |= {"steps", "functions"} if number >= SUMS else set()
     entries |= {"shares"} if number >= CLASSES else set()
+    entries |= {"fewer"} if number >= SPARSE else set()
+    _expect_entries(given, entries)
+    fewer = None
+    if number >= SPARSE:
+        if not isinstance(given["fewer"], Mapping):
+            raise CertificateError("fewer: expected a proof")
+        _expect_entries(given["fewer"], _PROOF)
+        fewer = _read_proof(given["fewer"])
+    certificate = Certificate(
+        fingerprint=_sha256("fingerprint", given["fingerprint"]),
+        problem=_read_problem(given),
+        status=_read_status(given["status"]),
+        answer=_read_answer(given["answer"]),
+        lower_bound=float(_numbers("lower_bound", [given["lower_bound"]])[0]),
+        nodes=int(_whole("nodes", [given["nodes"]])[0]),
+        proof=_read_proof(given),
+        given_again=_read_names(given["given_again"]),
+        format=number,
+        fewer=fewer,
+    )
+    if number > 1 and _sha256("question", given["question"]) != certificate.question:
+        raise CertificateError("question: it is not the fingerprint of the question that is there")
+    return certificate
+
+
+def _expect_entries(given: Mapping[str, Any], entries: set[str]) -> None:
     if differing := sorted(map(str, set(given) ^ entries)):
         word = "unknown" if differing[0] in map(str, given) else "absent"
         raise CertificateError(f"entry {short(differing[0])}: {word}")
+
+
+def _read_proof(given: Mapping[str, Any]) -> Proof:
     if not isinstance(given["candidates"], list):
         raise CertificateError("candidates: expected a list of numbers for each feature")
-    proof = Proof(
+    return Proof(
         tuple(_numbers("candidates", codes) for codes in given["candidates"]),
         _whole("feature", given["feature"]),
         _whole("cut", given["cut"]),
@@ -250,20 +299,6 @@ def _read_entries(given: Mapping[str, Any]) -> Certificate:
         tuple(_functions(given.get("functions", []))),
         tuple(_numbers("shares", given.get("shares", [])).tolist()),
     )
-    certificate = Certificate(
-        fingerprint=_sha256("fingerprint", given["fingerprint"]),
-        problem=_read_problem(given),
-        status=_read_status(given["status"]),
-        answer=_read_answer(given["answer"]),
-        lower_bound=float(_numbers("lower_bound", [given["lower_bound"]])[0]),
-        nodes=int(_whole("nodes", [given["nodes"]])[0]),
-        proof=proof,
-        given_again=_read_names(given["given_again"]),
-        format=number,
-    )
-    if number > 1 and _sha256("question", given["question"]) != certificate.question:
-        raise CertificateError("question: it is not the fingerprint of the question that is there")
-    return certificate
 
 
 def _read_problem(given: Mapping[str, Any]) -> Problem:

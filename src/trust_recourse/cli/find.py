@@ -154,7 +154,14 @@ def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked:
     console.print(f"{decision(result)}\n")
     if result.options:
         table = page.table(
-            "", "asked for", "change", "confidence", "cost", "radius", "robust", text=3
+            "",
+            "asked for",
+            "change",
+            "confidence",
+            f"cost ({result.recourse.cost.words})",
+            "radius",
+            "robust",
+            text=3,
         )
         table.columns[2].no_wrap = False
         for at, (option, (radius, noise)) in enumerate(zip(result.options, safe, strict=True)):

@@ -103,7 +103,8 @@ def _show(result: Result, stairs: pd.DataFrame, everything: bool, limit: float) 
     )
     console, schema = page.console(), result.recourse.schema
     console.print(f"{decision(result)}\n")
-    table = page.table("cost", "confidence", "decision", "change", text=0)
+    cost_name = f"cost ({result.recourse.cost.words})"
+    table = page.table(cost_name, "confidence", "decision", "change", text=0)
     table.columns[1].justify = table.columns[3].justify = "left"
     table.columns[3].no_wrap = False
     for step, cost, confidence in zip(some, costs, confidences, strict=True):

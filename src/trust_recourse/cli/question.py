@@ -230,6 +230,7 @@ class Asked(Rules):
     confidence: Annotated[list[float] | None, _option("confidence", "C", "Repeatable.")] = None
     mode: Annotated[Mode, _option("mode")] = "at_least"
     tolerance: Annotated[float, _option("tolerance")] = 0.1
+    sparse: Annotated[bool, _option("sparse")] = False
     options: Annotated[int, _whole("n_options")] = 1
     min_distance: Annotated[float | None, _option("min_distance", "COST")] = None
     min_radius: Annotated[float | None, _option("min_radius", "R", "Such as 0.05.")] = None
@@ -263,6 +264,7 @@ class Asked(Rules):
             confidence=self.levels, mode=self.mode, tolerance=self.tolerance,
             n_options=self.options, min_distance=self.min_distance, min_radius=self.min_radius,
             floor=self.floor, continuous=self.continuous, survives=self.survives,
+            sparse=self.sparse,
             plausible=self._test(schema),
             gap=self.gap, node_limit=self.node_limit, time_limit=unlimited(self.time_limit),
             engine=self.engine, n_trials=self.trials, random_state=self.seed, **self.parts(schema),

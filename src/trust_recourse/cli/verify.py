@@ -96,7 +96,7 @@ def verify(
         page.say(f"Refused: {error}.")
         raise typer.Exit(1) from None
     console = page.console()
-    console.print(f"The proof holds. {verdict.status.sentence}")
+    console.print(f"The proof holds. {verdict.sentence}")
     console.print(said(proof, verdict, machine))
     console.print(page.words(f"\n{_word({*given, *level.told})}"))
 
@@ -215,6 +215,7 @@ def said(certificate: Certificate, verdict: Verdict, model: Model) -> Table:
         ("asked for", _target(problem, model)),
         ("threshold", decision),
         ("cost", problem.cost.words),
+        ("fewest", "the fewest changed features, then the least cost" * verdict.sparse),
         ("answer", told),
         ("checked", boxes if parts else "the answer; nothing is cheaper than no change"),
     ):

@@ -61,6 +61,7 @@ class Comparison:
     explanation: Explanation  # from the first to the second
     measured: tuple[Measured, Measured]
     sigma: float
+    cost_name: str  # how changes add up, such as L1
     writing: Writing = COMMANDS
 
     @property
@@ -101,7 +102,7 @@ class Comparison:
         why, form = self.explanation, self.writing
         features = dict.fromkeys(name for each in self.measured for name in each.changes)
         rows = {
-            "cost": [form.cost(each.cost) for each in self.measured],
+            f"cost ({self.cost_name})": [form.cost(each.cost) for each in self.measured],
             **{
                 name: [each.changes.get(name, "as it is") for each in self.measured]
                 for name in features

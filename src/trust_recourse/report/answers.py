@@ -92,6 +92,7 @@ def answers(
         "decision_threshold": recourse.decision_threshold,
         "engine": result.engine,
         "extra_constraints": result.extra_constraints,
+        "cost_name": recourse.cost.words,
         "targets": [
             {
                 "confidence": target.confidence,
@@ -99,6 +100,7 @@ def answers(
                 "status": str(status),
                 "sentence": result.target_sentence(target),
                 "survival": _survival(result, target),
+                "fewest": _fewest(result, target),
             }
             for target, status in result.status.items()
         ],
@@ -128,6 +130,12 @@ def _survival(result: Result, target: Target) -> dict[str, Any] | None:
     return None if told is None else told.to_dict() | {"share": told.share, "sentence": told.words}
 
 
+def _fewest(result: Result, target: Target) -> dict[str, Any] | None:
+    """How many features answers change at most and at least, where sparse was asked for."""
+    told = result.fewest.get(target)
+    return None if told is None else told.to_dict() | {"proved": told.proved}
+
+
 def steps(recourse: Recourse, x: Any, stairs: pd.DataFrame) -> dict[str, Any]:
     """A frontier as plain values: each step with what changes on it."""
     before, own = _values(recourse.schema.row(x)), recourse.schema.action_set(x).own.tolist()
@@ -149,6 +157,7 @@ def steps(recourse: Recourse, x: Any, stairs: pd.DataFrame) -> dict[str, Any]:
         "wanted": recourse.wanted,
         **{name: stairs.attrs[name] for name in ("complete", "resolution", "from", "to")},
         "ended_by": stairs.attrs["ended_by"],
+        "cost_name": recourse.cost.words,
         "steps": told,
     }
 

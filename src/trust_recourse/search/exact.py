@@ -131,9 +131,9 @@ class Exact:
             tuple[tuple[int, int], ...], bool
         ] = {}  # boxes that keep the floor, or not
 
-    def about(self, problem: Problem, spent: int) -> Exact:
-        """The same for another problem, after so many boxes, with what is left of the limits."""
-        most, until = self.node_limit - spent, self._deadline
+    def about(self, problem: Problem, spent: int, share: float = 1.0) -> Exact:
+        """The same for another problem, after so many boxes, with a share of the limits left."""
+        most, until = share * (self.node_limit - spent), self._deadline
         return Exact(
             self.score,
             problem,
@@ -141,7 +141,7 @@ class Exact:
             beside=self.beside,
             scope=self.scope,
             node_limit=None if most == math.inf else int(most),
-            time_limit=None if until == math.inf else max(until - clock.now(), 0.0),
+            time_limit=None if until == math.inf else max(share * (until - clock.now()), 0.0),
         )
 
     def level(self, target: Target, spent: int) -> Exact:

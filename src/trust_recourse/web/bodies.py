@@ -22,6 +22,7 @@ from pydantic import (
 )
 
 from trust_recourse import question
+from trust_recourse.cost import why_no_sum
 from trust_recourse.report.institution import SHARED
 from trust_recourse.report.shortfall import Method
 from trust_recourse.search.engines import Anywhere
@@ -105,6 +106,14 @@ def _part(default: Any, part: str, more: str = "") -> Any:
 Share = Annotated[float, Field(gt=0, lt=1e6)]
 Named = Annotated[str, Field(max_length=1000)]
 Limit = Annotated[list[Value], Field(min_length=2, max_length=2)]
+
+
+def _a_sum(given: Any) -> Any:
+    if reason := why_no_sum(given):
+        raise ValueError(f"given {reason}")
+    return given
+
+
 Mixture = dict[Literal["l0", "l1", "l2"], Annotated[float, Field(ge=0, le=1e60)]]
 
 
@@ -116,7 +125,9 @@ class Terms(RequestBody):
         {}, "limits", 'Such as {"loan": [null, 5000]}.'
     )
     max_changes: Count | None = _part(None, "max_changes")
-    cost: Literal["l0", "l1", "l2"] | Mixture | None = _part(None, "cost", "The server's if null.")
+    cost: Annotated[Literal["l0", "l1", "l2"] | Mixture | None, BeforeValidator(_a_sum)] = _part(
+        None, "cost", "The server's if null."
+    )
     threshold: Level | None = _part(None, "decision_threshold", "The server's if null.")
 
     def question(self) -> question.Question:
@@ -153,6 +164,7 @@ class Question(Rules):
     )
     mode: Mode = _part("at_least", "mode")
     tolerance: Annotated[float, Field(ge=0, lt=1)] = _part(0.1, "tolerance")
+    sparse: bool = _part(False, "sparse")
     options: Count = _part(1, "n_options")
     min_distance: Share | None = _part(None, "min_distance")
     min_radius: Share | None = _part(None, "min_radius")
@@ -348,6 +360,14 @@ class Survival(ResponseBody):
     sentence: str
 
 
+class Fewest(ResponseBody):
+    """The number of changes of answers, where the fewest were asked for."""
+
+    most: int = Field(description="Answers change at most so many features.")
+    least: int = Field(description="Fewer are not enough: proved.")
+    proved: bool = Field(description="Whether the two are one.")
+
+
 class Asked(ResponseBody):
     """What is known of one target."""
 
@@ -358,6 +378,7 @@ class Asked(ResponseBody):
     status: str
     sentence: str
     survival: Survival | None = Field(description="What models learnt anew say, if asked.")
+    fewest: Fewest | None = Field(description="The number of changes, if sparse was asked for.")
 
 
 class Moved(ResponseBody):
@@ -435,6 +456,7 @@ class Answers(ResponseBody):
     decision_threshold: float
     engine: str
     extra_constraints: str
+    cost_name: str = Field(description="How changes add up to the costs here, such as L1.")
     targets: list[Asked]
     options: list[Option]
     max_confidence: MaxConfidence | None
@@ -454,6 +476,7 @@ class Frontier(ResponseBody):
     from_: float = Field(alias="from", description="The confidence from which it is complete,")
     to: float = Field(description="and up to which.")
     ended_by: str | None = Field(description="The limit that ended the search, if one did.")
+    cost_name: str = Field(description="How changes add up to the costs here, such as L1.")
     steps: list[Moved]
 
 

@@ -116,7 +116,7 @@ class Cards:
             self._changes(result, option)
             with ui.element("dl").classes("facts"):
                 _fact("Confidence", percent(option.confidence))
-                _fact("Cost", cost(option.cost))
+                _fact(f"Cost ({result.recourse.cost.words})", cost(option.cost))
                 kept = _fact("Robustness under noise", "…")
                 radius = _fact("Certified radius", "…")
                 room = _fact("Holds for", "…")

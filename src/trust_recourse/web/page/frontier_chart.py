@@ -137,11 +137,18 @@ class FrontierChart:
             self.chart.options.update(
                 picture(
                     self.stairs, [(o.cost, o.confidence) for o in options], asked, threshold,
-                    complete=self.complete,
+                    complete=self.complete, cost_name=self._cost_name,
                 )
             )  # fmt: skip
             self.chart.props["aria-label"] = self.said.text
             self.chart.update()
+
+    @property
+    def _cost_name(self) -> str:
+        """The name of the cost that is asked by."""
+        asked = self.session.question
+        own = self.session.state.recourse.cost
+        return ((asked and asked.question.cost) or own).words
 
     @property
     def _levels(self) -> tuple[float | None, float | None]:
@@ -220,6 +227,7 @@ def picture(
     threshold: float | None,
     *,
     complete: bool = True,
+    cost_name: str = "L1",
 ) -> dict[str, Any]:
     """The chart for ECharts; colours are names of the style sheet, so that they follow the dark.
 
@@ -244,8 +252,9 @@ def picture(
         "grid": {"left": 56, "right": 24, "top": 36, "bottom": 52},
         "tooltip": {"trigger": "item", ":formatter": NUMBERS_ONLY},
         "xAxis": {
-            "type": "value", "name": "cost", "nameLocation": "middle", "nameGap": 32, "min": 0,
-            "max": end, **axis, "axisLabel": {**axis["axisLabel"], "showMaxLabel": False,
+            "type": "value", "name": f"cost ({cost_name})", "nameLocation": "middle", "nameGap": 32,
+            "min": 0, "max": end, **axis,
+            "axisLabel": {**axis["axisLabel"], "showMaxLabel": False,
             ":formatter": "v => Number(v.toPrecision(3)).toString()"},
         },
         "yAxis": {

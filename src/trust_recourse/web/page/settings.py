@@ -51,13 +51,15 @@ MODES = {
     "wins": "that no other class has more",
 }  # fmt: skip
 ROWS = {"": "any", "neighbours": "by near neighbours", "isolation": "by isolation"}
+COUNTS = {"": "no", "True": "yes"}
 MOVES = {"": "move by their steps", "True": "move by anything"}
 FIELDS = {
     "mode": Field("Asked for", _same, MODES),
     "tolerance": Field("Tolerance of the band", _number),
     "decision_threshold": Field("Decision threshold", _number),
     "max_changes": Field("Changes at most", _whole),
-    "cost": Field("Cost", lambda _, text: Cost.read(text), example="such as l2, or l0=0.1,l1=1"),
+    "sparse": Field("Fewest changes first", lambda _, text: text == "True", COUNTS),
+    "cost": Field("Cost", lambda _, text: Cost.read(text), example="such as l1, or l0=0.1,l1=1"),
     "min_radius": Field("Radius to stay accepted in", _number, example="such as 0.05"),
     "floor": Field("Confidence within the radius", _number),
     "continuous": Field("Numbers within the radius", lambda _, text: text == "True", MOVES),

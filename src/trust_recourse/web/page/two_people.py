@@ -118,7 +118,7 @@ def _told(side: Side) -> dict[str, str]:
     option = result.options[0]
     return told | {
         "cheapest change": badge(result, 0).word.lower(),
-        "its cost": cost(option.cost),
+        "its cost": f"{cost(option.cost)} ({result.recourse.cost.words})",
         "confidence then": percent(option.confidence),
     }
 
