@@ -26,6 +26,7 @@ from trust_recourse.plot.style import (
     wrapped,
 )
 from trust_recourse.question import Floats
+from trust_recourse.wording import level
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -125,7 +126,7 @@ def draw_curves(info: CurvesInfo, axes: Sequence[Axes] | None = None) -> tuple[A
 
 
 def _curves_title(info: CurvesInfo) -> str:
-    asked = f"What a cost buys the refused, by {info.by} (confidence {info.confidence:g})"
+    asked = f"What a cost buys the refused, by {info.by} (confidence {level(info.confidence)})"
     return asked + _without(info.left_out)
 
 

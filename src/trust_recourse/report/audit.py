@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from trust_recourse import __version__, plot
 from trust_recourse.plot.style import shortened
 from trust_recourse.report.content import Document, PictureBlock, Printed, blocks, clean
+from trust_recourse.wording import level
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -147,7 +148,7 @@ def _asked(audit: Audit, able: Sequence[MeasuredGroup]) -> tuple[list[str], list
 
 def levels(part: GroupedPart) -> tuple[list[str], list[list[str]]]:
     """Who can reach each confidence, and the mean cost of those: the head of a table, its rows."""
-    asked = [f"{step.confidence:g}" for step in part.sampled[0].frontier]
+    asked = [level(step.confidence) for step in part.sampled[0].frontier]
     rows = [
         [f"{_short(each.group)} ({each.asked})",
          *(f"{points(s.reach.value)} %, {_number(s.mean_cost.value)}" for s in each.frontier)]
