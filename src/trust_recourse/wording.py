@@ -33,7 +33,8 @@ PLAIN = -7, 15  # powers of ten between which such a number has no exponent
 
 CURRENCY = re.compile("[A-Z]{0,3}[$£€¥]")  # signs, such as US$, that come before a number
 
-_BESIDE_SIGN = re.compile(r"(?<=\d) (?=[%‰°$¢£¥₠-⃀])|(?<=[<>≤≥]) (?=\d)")
+_BESIDE_SIGN = re.compile(r"(?<=\d) (?=[A-Z]{0,3}[%‰°$¢£¥₠-⃀])|(?<=[<>≤≥]) (?=\d)")
+_MINUS = re.compile(r"(?<!\S)-(?=[A-Z]{0,3}[$£€¥]?\d)")
 
 TINY = 1e-9  # a radius below it is rounding's
 SMALL = 1e-6  # one below it protects from nothing that anyone measures
@@ -204,12 +205,12 @@ def level(value: float) -> str:
     >>> level(0.7), level(0.7523809671401978), level(0.7500000001)
     ('0.7', '0.75238', '0.7500000001')
     """
-    exact = told = _decimal(value)
+    exact = _decimal(value)
     for kept in range(LEVEL, MOST_DIGITS):
         told = _floor(exact, kept)
         if told == exact or told > _floor(exact, COARSE):
-            break
-    return f"{told.normalize():f}"
+            return f"{told.normalize():f}"
+    return repr(float(value))
 
 
 def beyond(value: float, levels: Iterable[float]) -> list[float]:
@@ -273,7 +274,7 @@ def unbroken(text: str) -> str:
     >>> unbroken("debt ≥ 11300 €, rate 4 %, 5 years").count("\N{NO-BREAK SPACE}")
     3
     """
-    return _BESIDE_SIGN.sub("\N{NO-BREAK SPACE}", text)
+    return _MINUS.sub("-\N{WORD JOINER}", _BESIDE_SIGN.sub("\N{NO-BREAK SPACE}", text))
 
 
 def signed(value: float, digits: int = 3) -> str:

@@ -267,7 +267,9 @@ def test_a_change_is_told_in_the_persons_own_values(asked):
     text = page.file.getvalue()
     numbers = f"cost {option.cost:.4g}, confidence "
     numbers += asked.formatted(option.confidence, option.target)  # as `find` writes it
-    assert f"nodes {asked.factual['nodes']} → {option.x['nodes']} ({numbers})" in " ".join(text.split())
+    assert f"nodes {asked.factual['nodes']} → {option.x['nodes']} ({numbers})" in " ".join(
+        text.split()
+    )
     assert "5 boxes ruled out: 2 by cost, 3 by the model's own word on a single point" in text
 
 
