@@ -556,7 +556,7 @@ def test_the_sentence_says_what_the_dearer_option_buys_and_what_speaks_against_i
         "fewer rules that carry it firmly": {"fragile": dear.carrying},
         "more fragile rules": {"fragile": dear.carrying},
         "more chance that no rule fires": {"silence": cheap.silence + 0.1},
-        "less robustness under noise": {"noise": 0.2},
+        "less safety under noise": {"noise": 0.2},
     }.items():
         told = replace(compared, measured=(cheap, dear._replace(**change))).sentence
         assert name in told.partition("against it speaks")[2]
