@@ -292,7 +292,8 @@ def _edge(feature: Feature, edge: float) -> tuple[str, bool]:
     """The edge of a cell for people, and whether what equals it lies left of it."""
     shown = float(math.floor(edge)) if feature.kind == "integer" else brief(edge)
     meant = shown in feature.missing  # of this number it would say that it means missing
-    return feature.amount(shown) if meant else feature.describe_code(shown), shown <= edge
+    told = feature.amount(shown) if meant else feature.describe_code(shown, edge=True)
+    return told, shown <= edge
 
 
 def _levels(feature: Feature, low: float, high: float) -> str:

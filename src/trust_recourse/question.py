@@ -23,7 +23,7 @@ from trust_recourse.cost import Cost
 from trust_recourse.schema import ActionSet, FewChange, Schema
 from trust_recourse.schema.scalars import is_number, plain, python
 from trust_recourse.vocabulary import SPAN, Mode, PlausibleBy, outside
-from trust_recourse.wording import floored, near
+from trust_recourse.wording import beyond, floored, level, near, significant
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -108,10 +108,10 @@ class Target:
     def words(self) -> str:
         """The target for people."""
         if self.mode == "band":
-            return f"{self.confidence:g} ± {self.tolerance:g}"
+            return f"{level(self.confidence)} ± {level(self.tolerance)}"
         if self.mode == "wins":
             return "more than any other class"
-        return f"at least {self.confidence:g}"
+        return f"at least {level(self.confidence)}"
 
     def decision(self, threshold: float) -> Target:
         """The decision that goes with it, as a target: that the class wins, or the threshold."""
@@ -121,7 +121,7 @@ class Target:
     def rule(self) -> str:
         """Who is accepted, where it asks for the decision itself, in words."""
         most = "where it has the most of any class"
-        return most if self.mode == "wins" else f"from {self.confidence:g}"
+        return most if self.mode == "wins" else f"from {level(self.confidence)}"
 
     def to_dict(self) -> dict[str, Any]:
         """In plain values: the decision threshold only where it is not one half."""
@@ -161,7 +161,7 @@ def formatted(
     """
     lowest = () if target is None else (target.interval[0],)
     wins = target is not None and target.mode == "wins"
-    return floored(confidence, () if wins else (threshold, *lowest), digits)
+    return floored(confidence, beyond(confidence, () if wins else (threshold, *lowest)), digits)
 
 
 @dataclass(frozen=True)
@@ -222,8 +222,8 @@ class Question:
         if self.mode == "wins" and self.confidence:
             given = list(self.confidence)
             raise ValueError(f"mode='wins' with confidence={given}: it asks for none; leave it out")
-        for level in self.confidence or (0.5,):
-            Target(level, self.mode, self.tolerance)
+        for asked in self.confidence or (0.5,):
+            Target(asked, self.mode, self.tolerance)
         share, above, fraction = "a share such as 0.01 for 1 %, or 0", "above 0", (0, 1)
         _expect(self, "n_options", "a whole number of at least 1", (0, math.inf), whole=True)
         _expect(self, "gap", f"{share}, below 1e6", (-math.ulp(0), 1e6))
@@ -312,7 +312,7 @@ class Question:
         words = []
         if self.min_radius is not None:
             floor = threshold if self.floor is None else self.floor
-            least = "the most of any class" if self.mode == "wins" else f"at {floor:g} or more"
+            least = "the most of any class" if self.mode == "wins" else f"at {level(floor)} or more"
             between = " (between steps too)" if self.continuous else ""
             words.append(f"kept {least} within a radius of {self.min_radius:g}{between}")
         if self.plausible is not None:
@@ -526,7 +526,7 @@ class Option:
         facts = (
             ("asked for", self.target.words),
             ("confidence", floored(self.confidence, [self.target.interval[0]])),
-            ("cost", f"{self.cost:.4g}"),
+            ("cost", significant(self.cost)),
         )
         proved = self.status in (Status.OPTIMAL, Status.ALREADY_MET)
         word = str(self.status).replace("_", " ")

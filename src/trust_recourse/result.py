@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from decimal import ROUND_FLOOR
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -46,7 +47,7 @@ from trust_recourse.schema.scalars import plain
 from trust_recourse.search.exact import Exact, Norm, Traced, radius
 from trust_recourse.search.ranges import ORDERED, Range, ranges
 from trust_recourse.softmax import Lead, told_shares
-from trust_recourse.wording import some
+from trust_recourse.wording import level, significant, some
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -480,7 +481,7 @@ class Result:
         for target in self.status:
             if given == target or given == target.confidence:
                 return target
-        known = ", ".join(f"{target.confidence:g}" for target in self.status)
+        known = ", ".join(level(target.confidence) for target in self.status)
         raise ValueError(f"target={given!r}; expected one of those that were asked: {known}")
 
     # ------------------------------------------------------------ for people
@@ -548,7 +549,8 @@ class Result:
         if asked.target in self.fewest:
             return self._of_few(asked)
         if asked.status is Status.FEASIBLE and self.engine == "exact":
-            least = f"Nothing that costs less than {asked.lower_bound:.4g} reaches it."
+            lowest = significant(asked.lower_bound, to=ROUND_FLOOR)
+            least = f"Nothing that costs less than {lowest} reaches it."
             return f"{asked.status.sentence} {least}"
         return asked.status.sentence
 
@@ -612,7 +614,7 @@ class Result:
             for at, option in enumerate(self.options):
                 if option.target == target and option.changes:
                     confidence = self.formatted(option.confidence, target)
-                    cost = f"{self.recourse.cost.words} cost {option.cost:.4g}"
+                    cost = f"{self.recourse.cost.words} cost {significant(option.cost)}"
                     numbers = f"({cost}, confidence {confidence})"
                     yield f"    {option_name(at)}: {self.words(option)}  {numbers}"
             if target in self.ended_by:
@@ -655,7 +657,7 @@ class Result:
         facts = (
             ("asked for", option.target.words),
             ("confidence", self.formatted(option.confidence, option.target)),
-            (f"cost ({self.recourse.cost.words})", f"{option.cost:.4g}"),
+            (f"cost ({self.recourse.cost.words})", significant(option.cost)),
         )
         return markup.card(
             option_name(at).capitalize(), self.badge(at), changes, facts, self.sentence(at),

@@ -6,7 +6,7 @@ import difflib
 import math
 import re
 from collections.abc import Collection, Iterable
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Any
 
 MOST_DIGITS = 20  # after which all of a number is written
@@ -25,7 +25,16 @@ UNITS = {
     "children": "child", "dollars": "dollar", "euros": "euro",
 }  # fmt: skip
 
-_BESIDE_SIGN = re.compile(r"(?<=\d) (?=[%‰°$¢£¥₠-⃀])|(?<=[<>≤≥]) (?=\d)")
+LEVEL, COARSE = 6, 4  # decimals of a level, and at most of a confidence that is near none
+
+FEWEST = 4  # digits of a number that has no step, or lies between its steps
+
+PLAIN = -7, 15  # powers of ten between which such a number has no exponent
+
+CURRENCY = re.compile("[A-Z]{0,3}[$£€¥]")  # signs, such as US$, that come before a number
+
+_BESIDE_SIGN = re.compile(r"(?<=\d) (?=[A-Z]{0,3}[%‰°$¢£¥₠-⃀])|(?<=[<>≤≥]) (?=\d)")
+_MINUS = re.compile(r"(?<!\S)-(?=[A-Z]{0,3}[$£€¥]?\d)")
 
 TINY = 1e-9  # a radius below it is rounding's
 SMALL = 1e-6  # one below it protects from nothing that anyone measures
@@ -49,13 +58,63 @@ def written(value: float, step: float | None = None) -> str:
     >>> written(12.5, 0.01), written(0.75, 0.00001), written(0.1 + 0.2)
     ('12.50', '0.75', '0.30000000000000004')
     """
-    value = float(value)
-    exponent = Decimal(repr(float(step or 1.0))).normalize().as_tuple().exponent
-    decimals = -int(exponent) if -9 <= int(exponent) < 0 else 0
+    value, decimals = float(value), _decimals(step)
     text = f"{value + 0.0:.{decimals}f}" if abs(value) < 1e16 else "nan"
     while decimals > MONEY and text.endswith("0"):
         text, decimals = text[:-1], decimals - 1
     return text if float(text) == value else repr(value)
+
+
+def _decimals(step: float | None) -> int:
+    exponent = int(Decimal(repr(float(step or 1.0))).normalize().as_tuple().exponent)
+    return -exponent if -9 <= exponent < 0 else 0
+
+
+def rounded(value: float, step: float | None = None, to: str = ROUND_HALF_EVEN) -> str:
+    """Write a number for people, with its step's decimals.
+
+    A number between steps, or without a step, is rounded to at least `FEWEST` digits.
+
+    >>> rounded(20000.0, 1000), rounded(12.5, 0.01), rounded(0.1 + 0.2, 0.1), rounded(1998.5)
+    ('20000', '12.50', '0.3', '1998.5')
+    >>> rounded(0.7523809671401978), rounded(0.7523809671401978, to=ROUND_CEILING)
+    ('0.7524', '0.7524')
+    """
+    exact = _decimal(value + 0.0)
+    if exact and not (exact.is_finite() and PLAIN[0] <= exact.adjusted() <= PLAIN[1]):
+        return f"{value:.{FEWEST}g}"
+    decimals = _decimals(step)
+    kept = max(decimals if step else MONEY, FEWEST - 1 - exact.adjusted())
+    text = f"{exact.quantize(Decimal(1).scaleb(-kept), to):f}"
+    fewest = min(decimals, MONEY)
+    while kept > fewest and text.endswith("0"):
+        text, kept = text[:-1], kept - 1
+    return text.removesuffix(".")
+
+
+def significant(value: float, digits: int = FEWEST, to: str = ROUND_HALF_EVEN) -> str:
+    """Write a cost, or another number without a unit, with so many digits.
+
+    >>> significant(0.448571), significant(12345.6), significant(2.0), significant(1.5e-12)
+    ('0.4486', '12,346', '2', '1.5e-12')
+    """
+    exact = _decimal(value + 0.0)
+    if not exact or not (exact.is_finite() and PLAIN[0] <= exact.adjusted() <= PLAIN[1]):
+        return f"{value:.{digits}g}"
+    text = f"{exact.quantize(Decimal(1).scaleb(-max(digits - 1 - exact.adjusted(), 0)), to):f}"
+    return punctuated(text.rstrip("0").removesuffix(".") if "." in text else text)
+
+
+def with_unit(number: str, unit: str) -> str:
+    """A written number with its unit: a currency before it, any other after it.
+
+    >>> with_unit("20,000", "NT$"), with_unit("-12", "€"), with_unit("3", "years")
+    ('NT$20,000', '-€12', '3 years')
+    """
+    if not CURRENCY.fullmatch(unit):
+        return f"{number} {unit}".rstrip()
+    amount = number.lstrip("-")
+    return f"{number.removesuffix(amount)}{unit}{amount}"
 
 
 def punctuated(number: str, point: str = ".", thousands: str = ",") -> str:
@@ -130,12 +189,41 @@ def floored(value: float, levels: Iterable[float] = (), digits: int = 3) -> str:
     ('0.499', '0.570', '0.8507', '0.850')
     """
     whole = _decimal(value)
-    reached = [level for level in map(_decimal, levels) if level <= whole]
+    reached = [each for each in map(_decimal, levels) if each <= whole]
     for kept in range(digits, MOST_DIGITS):
-        told = whole.quantize(Decimal(1).scaleb(-kept), ROUND_FLOOR)
-        if all(level <= told for level in reached):
+        told = _floor(whole, kept)
+        if all(each <= told for each in reached):
             return f"{told:f}"
     return f"{whole:f}"
+
+
+def level(value: float) -> str:
+    """Write a threshold or a confidence asked for, rounded down after `LEVEL` decimals.
+
+    It has more where a confidence below it would be written as the same.
+
+    >>> level(0.7), level(0.7523809671401978), level(0.7500000001)
+    ('0.7', '0.75238', '0.7500000001')
+    """
+    exact = _decimal(value)
+    for kept in range(LEVEL, MOST_DIGITS):
+        told = _floor(exact, kept)
+        if told == exact or told > _floor(exact, COARSE):
+            return f"{told.normalize():f}"
+    return repr(float(value))
+
+
+def beyond(value: float, levels: Iterable[float]) -> list[float]:
+    """The levels that a confidence reaches, as `level` writes them.
+
+    >>> beyond(0.8, [0.7523809671401978, 0.9])
+    [0.75238]
+    """
+    return [float(level(each)) for each in levels if each <= value]
+
+
+def _floor(exact: Decimal, decimals: int) -> Decimal:
+    return exact.quantize(Decimal(1).scaleb(-decimals), ROUND_FLOOR)
 
 
 def _decimal(value: float) -> Decimal:
@@ -186,7 +274,7 @@ def unbroken(text: str) -> str:
     >>> unbroken("debt ≥ 11300 €, rate 4 %, 5 years").count("\N{NO-BREAK SPACE}")
     3
     """
-    return _BESIDE_SIGN.sub("\N{NO-BREAK SPACE}", text)
+    return _MINUS.sub("-\N{WORD JOINER}", _BESIDE_SIGN.sub("\N{NO-BREAK SPACE}", text))
 
 
 def signed(value: float, digits: int = 3) -> str:

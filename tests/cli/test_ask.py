@@ -662,7 +662,10 @@ def test_an_answer_is_that_of_the_library(who, recourse):
     words = flat(done.stdout)
     for name, span in result.range_words(1).items():
         assert f"{name} {span}" in words.partition("Option 2 holds for every allowed value of")[2]
-    assert "age 34, year 58, nodes 30" in words
+    assert words.startswith("Row 9 of p.csv is refused: ")
+    assert "age: 34" not in words
+    whole = flat(ask(f"find {who} {asked} --verbose").stdout)
+    assert "age: 34 year: 58 nodes: 30" in whole
     assert f"refused: confidence {floored(result.confidence)} in the class 1" in words
     for option in result.options:
         old, new = next(iter(option.changes.values()))
@@ -848,9 +851,9 @@ def test_words_of_others_are_printed_not_obeyed(messy):
     assert ask(f"fit {{}}/messy.csv --target ok --out {{}}/m.st {SMALL}", messy).exit_code == 0
     line = "find {}/m.st --data {}/messy.csv --row 3 --confidence 0.1"
     refused(line, "say which is hoped for", messy)
-    done = ask(f"{line} --wanted {load(messy / 'm.st').classes_[1]}", messy)
+    done = ask(f"{line} --verbose --wanted {load(messy / 'm.st').classes_[1]}", messy)
     assert done.exit_code == 0, done.output
-    assert "job, now [red]d[/]" in flat(done.stdout)
+    assert "job, now: [red]d[/]" in flat(done.stdout)
 
 
 # ---------------------------------------------------------------- frontier and explain

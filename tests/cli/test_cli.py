@@ -235,8 +235,12 @@ def test_a_proof_that_holds_is_told_with_its_question(files, asked):
     done = verify(files / "proof.json", files / "model.safetensors")
     assert done.exit_code == 0, done.output
     assert done.output.startswith(f"The proof holds. {Status.INFEASIBLE.sentence}")
-    assert f"nodes: {asked.factual['nodes']}, may be 0 to" in done.output
+    assert f"nodes: {asked.factual['nodes']}, may be 0 to" not in done.output
+    assert "3 values, of which 1 may change; --verbose prints them" in " ".join(done.output.split())
     assert "at least 0.95 in the class 1" in done.output
+    whole = verify(files / "proof.json", files / "model.safetensors", "--verbose").output
+    assert f"nodes: {asked.factual['nodes']}, may be 0 to" in whole
+    assert "nodes: lower 0, " in whole
     assert re.search(r"checked +\d+ box(es)? ruled out: \d+ by ", done.output)
 
 
@@ -263,7 +267,9 @@ def test_a_change_is_told_in_the_persons_own_values(asked):
     text = page.file.getvalue()
     numbers = f"cost {option.cost:.4g}, confidence "
     numbers += asked.formatted(option.confidence, option.target)  # as `find` writes it
-    assert f"nodes {asked.factual['nodes']} → {option.x['nodes']} ({numbers})" in text
+    assert f"nodes {asked.factual['nodes']} → {option.x['nodes']} ({numbers})" in " ".join(
+        text.split()
+    )
     assert "5 boxes ruled out: 2 by cost, 3 by the model's own word on a single point" in text
 
 

@@ -694,10 +694,10 @@ def test_a_doubtful_number_is_asked_about_and_locks_say_what_stays_out_of_reach(
     pick(page)
     page.locator(".by-hand summary").click()
     page.locator(".by-hand").get_by_label("Income (€)").fill("-9000")
-    expect(page.locator(".by-hand .doubted")).to_contain_text("Expected 0 € to 6000 €")
+    expect(page.locator(".by-hand .doubted")).to_contain_text("Expected €0 to €6,000")
     expect(page.locator(".verdict").first).to_contain_text("values corrected: refused")
     note = page.locator(".locks li", has_text="Income").locator(".note").first
-    expect(note).to_have_text("now -9000 €; 0 € to 6000 €")
+    expect(note).to_have_text("now -€9,000; €0 to €6,000")
     page.get_by_role("button", name="Back to the table’s values").click()
     expect(note).not_to_contain_text("-9000")
     expect(page.locator(".by-hand").get_by_label("Income (€)")).not_to_have_value("-9000")
@@ -716,13 +716,13 @@ def test_limits_stand_beside_their_switch_and_say_what_is_wrong_with_them(sessio
     page = session("/trees")
     pick(page, 1)
     card, asked = page.locator("article.card").first, page.get_by_text("For this person:")
-    expect(card.locator(".changes")).to_contain_text("2310 €")
+    expect(card.locator(".changes")).to_contain_text("€2,310")
     row = page.locator(".locks li", has=page.get_by_role("switch", name="Income may change"))
     low, high = row.get_by_label("Income, from"), row.get_by_label("Income, to")
     for field, wrong, words in (
         (high, "abc", "Income, to: given 'abc', expected a number"),
         (high, "2,400", "is 2400 meant?"),
-        (low, "7000", "Income, from: given '7000', expected 0 € to 6000 €"),
+        (low, "7000", "Income, from: given '7000', expected €0 to €6,000"),
     ):
         field.fill(wrong)
         expect(row.locator(".doubt")).to_contain_text(words)
@@ -732,14 +732,14 @@ def test_limits_stand_beside_their_switch_and_say_what_is_wrong_with_them(sessio
         field.fill("")
         expect(row.locator(".doubt")).to_be_hidden()
     high.fill("2.300")
-    expect(row.locator(".doubt")).to_contain_text("this is 2.3 €; is 2300 € meant?")
+    expect(row.locator(".doubt")).to_contain_text("this is €2.3; is €2,300 meant?")
     high.fill("2300")
     expect(row.locator(".doubt")).to_be_hidden()
-    expect(asked).to_have_text("For this person: Income at most 2300 €.")
-    expect(card.locator(".changes")).not_to_contain_text("2310 €")
+    expect(asked).to_have_text("For this person: Income at most €2,300.")
+    expect(card.locator(".changes")).not_to_contain_text("€2,310")
     page.locator(".locks").get_by_label("school, to").click()
     page.get_by_role("option", name="college", exact=True).click()
-    expect(asked).to_contain_text("Income at most 2300 €; school none or school or college.")
+    expect(asked).to_contain_text("Income at most €2,300; school none or school or college.")
     page.get_by_role("switch", name="Income may change").click()
     expect(high).to_be_hidden()  # what is locked needs no limit
     page.locator("button.person").nth(2).click()
@@ -1223,16 +1223,16 @@ LEVEL = Feature("job", "ordinal", values=("none", "some", "full"), direction="in
         (LOAN, 8000, ("", "x"), None, "loan, to: given 'x', expected a whole number", ("to",)),
         (LOAN, 8000, ("", "8,000"), None, "loan, to: given '8,000', expected a whole number; "
          "is 8000 meant?", ("to",)),
-        (LOAN, 8000, ("", "8.000"), None, "loan, to: given '8.000', expected 1000 € to 9000 €; "
-         "is 8000 € meant?", ("to",)),
+        (LOAN, 8000, ("", "8.000"), None, "loan, to: given '8.000', expected €1,000 to €9,000; "
+         "is €8,000 meant?", ("to",)),
         (LOAN, 8000, ("40000", ""), None, "loan, from: given '40000', expected", ("from",)),
-        (LOAN, 8000, ("9000", "2000"), None, "loan: from 9000 € to 2000 €", ("from", "to")),
-        (LOAN, 8000, ("10", ""), (10, None), "loan, from: expected 1000 €", ("from",)),
-        (LOAN, 8000, ("", "99999"), (None, 99999), "loan, to: expected 1000 €", ("to",)),
+        (LOAN, 8000, ("9000", "2000"), None, "loan: from €9,000 to €2,000", ("from", "to")),
+        (LOAN, 8000, ("10", ""), (10, None), "loan, from: expected €1,000", ("from",)),
+        (LOAN, 8000, ("", "99999"), (None, 99999), "loan, to: expected €1,000", ("to",)),
         (LOAN, 8000, ("8000", "8050"), (8000, 8050), "loan: no change is left", ("from", "to")),
-        (FREE, 8000, ("", "8.000"), (None, 8.0), "pay, to: this is 8 €; is 8000 € meant?", ("to",)),
+        (FREE, 8000, ("", "8.000"), (None, 8.0), "pay, to: this is €8; is €8,000 meant?", ("to",)),
         (FREE, 7.5, ("", "8.000"), (None, 8.0), "", ()),
-        (FREE, math.nan, ("", "8.000"), (None, 8.0), "pay, to: this is 8 €; is 8000", ("to",)),
+        (FREE, math.nan, ("", "8.000"), (None, 8.0), "pay, to: this is €8; is €8,000", ("to",)),
         (FREE, 8.0, ("-9", ""), None, "pay, from: given '-9', which means missing", ("from",)),
         (FREE, 8.0, ("1e999", ""), None, "pay, from: given inf", ("from",)),
         (LEVEL, 1, (None, "full"), (None, "full"), "", ()),
@@ -1260,7 +1260,7 @@ def test_what_holds_for_a_person_is_said_by_titles():
     for name, ends in {"l": (None, 5000), "pay": (1.0, None), "rate": (0, 2)}.items():
         asked = asked.limited(schema[name], ends)
     assert conditions(asked, schema) == (
-        "loan at most 5000 €; net pay at least 1 €; net pay freed, which the schema locks; "
+        "loan at most €5,000; net pay at least €1; net pay freed, which the schema locks; "
         "job locked; the rate 0 to 2"
     )
     assert follows(schema["rate"], schema) == "follows from others: (loan - 5) / net pay"

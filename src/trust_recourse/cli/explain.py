@@ -27,6 +27,7 @@ def explain(
     ] = None,
     out: Out = None,
     png: Annotated[Path | None, option("Draw it; needs the extra `plot`.", "FILE.png")] = None,
+    verbose: question.Verbose = False,
     force: Force = False,
     json: question.Json = False,
 ) -> None:
@@ -71,7 +72,7 @@ def explain(
     if json:
         page.say_json(told.to_dict())
         return
-    console.print(f"{decision(result)}\n")
+    console.print(decision(result, person, verbose=verbose))
     if compare is None:
         console.print(str(told))
     else:

@@ -38,6 +38,7 @@ def find(
         Path | None,
         option("Write the answers, for `letter`, `evidence` and `ledger promise`.", "FILE.json"),
     ] = None,
+    verbose: question.Verbose = False,
     force: Force = False,
     json: question.Json = False,
 ) -> None:
@@ -99,6 +100,7 @@ def find(
         page.say_json(answers(result, safe, far, wide))
     else:
         console = page.console()
+        console.print(decision(result, person, verbose=verbose))
         _show(console, result, safe, far, asked.options)
         if ranges:
             _show_ranges(console, result)
@@ -138,20 +140,22 @@ def _must_be_certifiable(recourse: Recourse, asked: question.Asked) -> None:
 # ---------------------------------------------------------------- for people
 
 
-def decision(result: Result) -> str:
-    """What the model says of the person as they are."""
-    schema = result.recourse.schema
-    values = ", ".join(f"{f.title} {f.describe(result.factual[f.name])}" for f in schema)
-    rule = result.decision
-    line = "" if rule.mode == "wins" else f"; the decision threshold is {rule.confidence:g}"
-    return f"{values}\n{result.verdict}{line}"
+def decision(result: Result, person: question.Values, *, verbose: bool = False) -> str:
+    """What the model decides about a person, and all their values if they are asked for."""
+    from trust_recourse.wording import level
+
+    rule, values = result.decision, ""
+    line = "" if rule.mode == "wins" else f"; the decision threshold is {level(rule.confidence)}"
+    if verbose:
+        schema, own = result.recourse.schema, result.factual
+        values = "".join(f"  {f.title}: {f.describe(own[f.name])}\n" for f in schema)
+    return f"{person.words} is {result.verdict}{line}\n{values}"
 
 
 def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked: int) -> None:
     from trust_recourse.report.answers import SIGMA
-    from trust_recourse.wording import distance
+    from trust_recourse.wording import distance, significant
 
-    console.print(f"{decision(result)}\n")
     if result.options:
         table = page.table(
             "",
@@ -167,7 +171,7 @@ def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked:
         for at, (option, (radius, noise)) in enumerate(zip(result.options, safe, strict=True)):
             table.add_row(
                 str(at + 1), option.target.words, words(result, option),
-                result.formatted(option.confidence, option.target), f"{option.cost:.4g}",
+                result.formatted(option.confidence, option.target), significant(option.cost),
                 distance(radius), str(noise),
             )  # fmt: skip
         console.print(table)

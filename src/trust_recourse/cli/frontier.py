@@ -44,6 +44,7 @@ def frontier(
     everything: Annotated[
         bool, typer.Option("--all", help=f"Print every step, not about {SHOWN}.")
     ] = False,
+    verbose: question.Verbose = False,
     force: Force = False,
     json: question.Json = False,
 ) -> None:
@@ -84,6 +85,7 @@ def frontier(
     if json:
         page.say_json(steps(recourse, x, stairs))
         return
+    page.console().print(decision(result, person, verbose=verbose))
     _show(result, stairs, everything, time_limit or 0.0)
     for path in (csv, png):
         if path is not None:
@@ -93,16 +95,16 @@ def frontier(
 def _show(result: Result, stairs: pd.DataFrame, everything: bool, limit: float) -> None:
     from trust_recourse.question import formatted
     from trust_recourse.report.answers import steps
+    from trust_recourse.wording import significant
 
     line = result.recourse.decision_threshold
     found = steps(result.recourse, result.factual, stairs)["steps"]
     some = found if everything else _spread(found, line)
-    costs = _told_apart([step["cost"] for step in some], lambda c, n: f"{c:.{n + 1}g}")
+    costs = _told_apart([step["cost"] for step in some], lambda c, n: significant(c, n + 1))
     confidences = _told_apart(
         [step["confidence"] for step in some], lambda c, n: formatted(c, line, digits=n)
     )
     console, schema = page.console(), result.recourse.schema
-    console.print(f"{decision(result)}\n")
     cost_name = f"cost ({result.recourse.cost.words})"
     table = page.table(cost_name, "confidence", "decision", "change", text=0)
     table.columns[1].justify = table.columns[3].justify = "left"

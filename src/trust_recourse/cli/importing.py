@@ -405,9 +405,11 @@ def _tell(told: dict[str, Any], data: Path | None, many: int) -> None:
     if label:
         console.print(f"LABEL is the class that is hoped for: {either(labels)}.")
     elif told["refused"] is not None:
+        from trust_recourse.wording import level
+
         console.print(
             f"Of these {many:,} rows it refuses the {told['refused']:,} whose confidence in the "
-            f"class {told['wanted']} is below {told['decision_threshold']:g}."
+            f"class {told['wanted']} is below {level(told['decision_threshold'])}."
         )
     row = ["--data", "ROWS.csv" if data is None else str(data)]
     row += ["--row", str(told["first_refused"] or 0)]

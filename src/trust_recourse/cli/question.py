@@ -63,6 +63,7 @@ Wanted = Annotated[
     ),
 ]
 Threshold = Annotated[float | None, _option("decision_threshold", "T")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Also print all values of the person.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 TIME_LIMIT = 30.0
 TimeLimit = Annotated[
@@ -101,6 +102,15 @@ class Values:
     def given(self) -> bool:
         """Whether anything is said of them."""
         return any(each is not None for each in (self.data, self.row, self.id, self.values))
+
+    @property
+    def words(self) -> str:
+        """Which person this is, to begin a sentence with."""
+        if self.data is None:
+            return "The person"
+        at = f"{self.id} {self.row}" if self.id else f"Row {self.row}"
+        more = ", some values replaced," if self.values else ""
+        return f"{at} of {self.data.name}{more}"
 
     def values_by(self, schema: Schema, known: dict[str, Any]) -> dict[str, Any]:
         """The person's values by name; those that are not given are as known."""

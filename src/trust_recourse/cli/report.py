@@ -108,13 +108,16 @@ def quiet(machine: Any) -> Any:
 
 
 def _show(found: ModelReport, target: str) -> None:
+    from trust_recourse.wording import level
+
     console = page.console()
     console.print(f"Class {found.label} of {target}: {found.asked}.")
     page.scores(console, found)
     page.classes(console, found)
     console.print(f"\n{found.legend}\n\n{found.promise}")
     page.doubts(console, found.suspicions)
-    console.print(f"\nAt the decision threshold {found.decision_threshold:g}, rows of each class:")
+    line = level(found.decision_threshold)
+    console.print(f"\nAt the decision threshold {line}, rows of each class:")
     confusion = page.table("came true", "accepted", "refused")
     for label, *counts in found.confusion.loc[found.scores.index[0]].itertuples():
         confusion.add_row(str(label), *map(str, counts))

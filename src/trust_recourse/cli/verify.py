@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from trust_recourse.cli import page, question
 from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.root import option
 from trust_recourse.vocabulary import Mode
+from trust_recourse.wording import in_few_digits, punctuated, significant, written
 
 if TYPE_CHECKING:
     from trust_recourse import Certificate, Feature
@@ -46,6 +46,9 @@ def verify(
     ] = None,
     mode: Annotated[Mode | None, option("What was asked of it. [default: at_least]")] = None,
     tolerance: Annotated[float | None, option("Of a band. [default: 0.1]")] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Also print all values and rules of the question.")
+    ] = False,
 ) -> None:
     r"""Check the proof of an answer on the model it is about, without believing any of it.
 
@@ -97,7 +100,7 @@ def verify(
         raise typer.Exit(1) from None
     console = page.console()
     console.print(f"The proof holds. {verdict.sentence}")
-    console.print(said(proof, verdict, machine))
+    console.print(said(proof, verdict, machine, verbose=verbose))
     console.print(page.words(f"\n{_word({*given, *level.told})}"))
 
 
@@ -185,43 +188,55 @@ def read(certificate: Path, model: Path) -> tuple[Certificate, Model]:
     return Certificate.load(certificate), load(model)
 
 
-def said(certificate: Certificate, verdict: Verdict, model: Model) -> Table:
+def said(
+    certificate: Certificate, verdict: Verdict, model: Model, *, verbose: bool = True
+) -> Table:
     """The question and the answer of a certificate that was checked, in the verifier's names."""
-    from trust_recourse.question import formatted
-
-    problem, answer = verdict.problem, certificate.answer
+    problem = verdict.problem
     features = problem.action_set.schema.features
-    told = "none"
-    if answer is not None:
-        codes = zip(features, problem.action_set.own.tolist(), answer.codes.tolist(), strict=True)
-        changes = [
-            f"{feature.title} {feature.describe_code(a)} → {feature.describe_code(b)}"
-            for feature, a, b in codes
-            if a != b and not (math.isnan(a) and math.isnan(b))
-        ]
-        shown = formatted(answer.confidence, problem.target.threshold, problem.target)
-        numbers = f"cost {answer.cost:.4g}, confidence {shown}"
-        told = f"{'; '.join(changes) or 'no change'} ({numbers})"
+    rules = list(_rules(features))
     parts = sum(verdict.leaves.values())
-    boxes = f"{parts} box{'es' if parts > 1 else ''} ruled out: {verdict.ruled_out}"
-    line = f"a decision for it takes {problem.target.threshold!r}"
+    boxes = f"{parts:,} box{'es' if parts > 1 else ''} ruled out: {verdict.ruled_out}"
+    line = f"a decision for it takes {written(problem.target.threshold)}"
     decision = "" if problem.target.mode == "wins" else line
+    free = sum(actions.free for actions in problem.action_set.actions)
+    person = f"{len(features)} values, of which {free} may change; --verbose prints them"
+    stated = f"of {len(rules)} features; --verbose prints them" if rules else "none"
     grid = Table.grid(padding=(0, 2, 0, 0))
     for name, text in (
         ("question", verdict.question),
         ("model", certificate.fingerprint),
-        ("person", repr(problem.action_set)),
-        ("rules", "\n".join(_rules(features)) or "none"),
+        ("person", repr(problem.action_set) if verbose else person),
+        ("rules", "\n".join(rules) or "none" if verbose else stated),
         ("asked for", _target(problem, model)),
         ("threshold", decision),
         ("cost", problem.cost.words),
         ("fewest", "the fewest changed features, then the least cost" * verdict.sparse),
-        ("answer", told),
+        ("answer", _answer(certificate, problem)),
         ("checked", boxes if parts else "the answer; nothing is cheaper than no change"),
     ):
         if text:
             grid.add_row(page.words(name, "dim"), page.words(text))
     return grid
+
+
+def _answer(certificate: Certificate, problem: Problem) -> str:
+    """The answer of a certificate: what changes, one a line, and its numbers."""
+    from trust_recourse.question import formatted
+    from trust_recourse.schema.scalars import same
+
+    answer = certificate.answer
+    if answer is None:
+        return "none"
+    own, features = problem.action_set.own.tolist(), problem.action_set.schema.features
+    changes = [
+        f"{feature.title} {feature.describe_code(a)} → {feature.describe_code(b)}"
+        for feature, a, b in zip(features, own, answer.codes.tolist(), strict=True)
+        if not same(a, b)
+    ]
+    shown = formatted(answer.confidence, problem.target.threshold, problem.target)
+    numbers = f"(cost {significant(answer.cost)}, confidence {shown})"
+    return "\n".join([*changes, numbers]) if changes else f"no change {numbers}"
 
 
 def _rules(features: tuple[Feature, ...]) -> Iterator[str]:
@@ -236,7 +251,11 @@ def _rules(features: tuple[Feature, ...]) -> Iterator[str]:
 
 
 def _yaml(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return punctuated(written(in_few_digits(float(value))))
+    return str(value)
 
 
 def _target(problem: Problem, model: Model) -> str:
@@ -244,6 +263,6 @@ def _target(problem: Problem, model: Model) -> str:
     target, label = problem.target, model.classes_[problem.wanted]
     if target.mode == "wins":
         return f"more confidence in the class {label} than in any other"
-    within = f"{target.confidence!r} ± {target.tolerance!r}"
-    asked = within if target.mode == "band" else f"at least {target.confidence!r}"
+    within = f"{written(target.confidence)} ± {written(target.tolerance)}"
+    asked = within if target.mode == "band" else f"at least {written(target.confidence)}"
     return f"a confidence of {asked} in the class {label}"

@@ -13,7 +13,7 @@ import pandas as pd
 from trust_recourse import markup
 from trust_recourse.explain.explanation import Explanation
 from trust_recourse.question import formatted
-from trust_recourse.wording import between, distance
+from trust_recourse.wording import between, distance, significant
 
 SAME = 1e-9  # costs and distances this near are equal
 SAFE = "robustness under noise"
@@ -22,8 +22,8 @@ SAFE = "robustness under noise"
 class Writing(NamedTuple):
     """How a surface writes what is compared; if nothing is said, as the commands do."""
 
-    cost: Callable[[float], str] = "{:.4g}".format
-    rise: Callable[[float], str] = "+{:.0%}".format  # of the cost, as a share of it
+    cost: Callable[[float], str] = significant
+    rise: Callable[[float], str] = "+{:,.0%}".format  # of the cost, as a share of it
     confidence: Callable[..., str] = formatted  # beside it the threshold and the target, if any
 
 

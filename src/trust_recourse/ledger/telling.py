@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from trust_recourse.wording import in_few_digits
+from trust_recourse.wording import in_few_digits, level, significant
 
 if TYPE_CHECKING:
     from trust_recourse.ledger.promises import Promise
@@ -19,11 +19,11 @@ def until(made: Promise) -> str:
 
 def facts(made: Promise) -> Iterator[tuple[str, str]]:
     """What was asked for, and what was promised of it, by what each is called."""
-    option, rule = made.option, f"; the model accepts from {made.threshold:g}"
+    option, rule = made.option, f"; the model accepts from {level(made.threshold)}"
     yield "state", made.state(datetime.now(UTC))
     yield "asked for", f"{made.target.words}{'' if made.target.mode == 'wins' else rule}"
     yield "confidence", f"{made.shown(option.confidence)}, before {made.shown(made.confidence)}"
-    yield "cost", f"{option.cost:.4g} ({made.cost.words}); {option.status.sentence}"
+    yield "cost", f"{significant(option.cost)} ({made.cost.words}); {option.status.sentence}"
     yield "certificate", f"SHA-256 {made.certificate}" if made.certificate else "none"
 
 
@@ -72,4 +72,4 @@ def reasons(told: dict[str, Any], made: Promise) -> Iterator[str]:
             feature = made.schema[name]
             beside = "" if theirs is None else f"; usual {feature.describe(in_few_digits(theirs))}"
             own = feature.describe(told["factual"][name])
-            yield f"reason: {feature.title} {own}{beside}; weight {weight:.3g}{code}"
+            yield f"reason: {feature.title} {own}{beside}; weight {significant(weight, 3)}{code}"

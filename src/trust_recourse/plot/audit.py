@@ -23,9 +23,11 @@ from trust_recourse.plot.style import (
     panels,
     plain_frame,
     shortened,
+    titled,
     wrapped,
 )
 from trust_recourse.question import Floats
+from trust_recourse.wording import level, significant
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,7 +102,7 @@ def draw_curves(info: CurvesInfo, axes: Sequence[Axes] | None = None) -> tuple[A
         drawn = panels(axes, 1, 1)
         for at, name in enumerate(names):
             _draw_curve(drawn[0], info, name, LINES[at])
-        drawn[0].set_title(_curves_title(info), fontsize="medium")
+        drawn[0].set_title(titled(_curves_title(info)), fontsize="medium")
     else:
         others = [name for name in names if name != info.reference]
         drawn = _small_panels(axes, len(others), SIZE[0] * 1.25, 2.3)
@@ -108,8 +110,8 @@ def draw_curves(info: CurvesInfo, axes: Sequence[Axes] | None = None) -> tuple[A
             if info.reference in info.groups:
                 _draw_curve(ax, info, info.reference, (GREY, "", "--"))
             _draw_curve(ax, info, name, (BLUE, "", "-"), label="the group of the panel")
-            ax.set_title(wrapped(info.labels[name], 30), fontsize=SMALL)
-        drawn[0].figure.suptitle(_curves_title(info), fontsize="medium")
+            ax.set_title(titled(info.labels[name], 30), fontsize=SMALL)
+        drawn[0].figure.suptitle(titled(_curves_title(info), 70), fontsize="medium")
     for ax in drawn:
         plain_frame(ax)
         ax.set_ylim(-0.02, 1.02)
@@ -125,7 +127,7 @@ def draw_curves(info: CurvesInfo, axes: Sequence[Axes] | None = None) -> tuple[A
 
 
 def _curves_title(info: CurvesInfo) -> str:
-    asked = f"What a cost buys the refused, by {info.by} (confidence {info.confidence:g})"
+    asked = f"What a cost buys the refused, by {info.by} (confidence {level(info.confidence)})"
     return asked + _without(info.left_out)
 
 
@@ -195,7 +197,7 @@ def forest_info(audit: Audit, part: int = 0) -> ForestInfo:
         clear |= {at} if each.clear else set()
     told_of = {group for (_, group), row in rows.items() if np.isfinite(row[0])}
     names = tuple(dict.fromkeys(each.group for each in chosen if each.group in told_of))
-    cap = "the cap" if np.isnan(told.cap) else f"{told.cap:.3g}"
+    cap = "the cap" if np.isnan(told.cap) else significant(told.cap, 3)
     measures = {measure: words.format(cap=cap) for measure, words in WORDS.items()}
     return ForestInfo(
         told.title, told.reference, names, measures, rows, frozenset(few), frozenset(clear),
@@ -221,14 +223,14 @@ def draw_forest(info: ForestInfo, axes: Sequence[Axes] | None = None) -> tuple[A
         )  # fmt: skip
         ax.set_ylim(len(info.groups) - 0.4, -0.6)
         ax.locator_params(axis="x", nbins=6)
-        ax.set_title(wrapped(words, 40), fontsize=9)
+        ax.set_title(titled(words, 40), fontsize=9)
         if not any(np.isfinite(info.rows[measure, g][0]) for g in info.groups):
             note(ax, "nothing to compare")
             ax.set_xticks([])
         else:
             ax.axvline(0.0, color=BLACK, linewidth=1.0, zorder=1)
     words = f"Differences by {info.by}, from the group “{info.reference}”{_without(info.left_out)}"
-    drawn[0].figure.suptitle(wrapped(words, 70), fontsize="medium")
+    drawn[0].figure.suptitle(titled(words, 70), fontsize="medium")
     legend(drawn, own=axes is None)
     return tuple(drawn)
 
@@ -299,14 +301,14 @@ def draw_asked(info: AskedInfo, axes: Sequence[Axes] | None = None) -> tuple[Axe
         ax.set_ylim(len(places) - 0.4, -0.6)
         ax.set_xlim(0, 1.12)
         ax.set_xticks([0.0, 0.5, 1.0])
-        ax.set_title(wrapped(info.labels[name], 26), fontsize=SMALL)
+        ax.set_title(titled(info.labels[name], 26), fontsize=SMALL)
         ax.xaxis.set_major_formatter(lambda x, _: f"{100 * x:.0f} %")
         ax.xaxis.set_tick_params(labelsize=SMALL)
     if not info.groups:
         drawn[0].set_axis_off()
         note(drawn[0], "nobody who is refused can reach the target")
     words = f"What those who can are asked to change, by {info.by}{_without(info.left_out)}"
-    drawn[0].figure.suptitle(words, fontsize="medium")
+    drawn[0].figure.suptitle(titled(words, 70), fontsize="medium")
     return tuple(drawn)
 
 
@@ -362,6 +364,6 @@ def draw_levels(info: LevelsInfo, axes: Sequence[Axes] | None = None) -> tuple[A
     drawn[1].set_ylabel(f"mean cost of those\nwho can ({info.cost})", fontsize=9)
     drawn[1].set_xlabel("confidence asked for")
     title = f"What more confidence takes, by {info.by}{_without(info.left_out)}"
-    drawn[0].set_title(title, fontsize="medium")
+    drawn[0].set_title(titled(title), fontsize="medium")
     legend(drawn, own=axes is None)
     return tuple(drawn)

@@ -15,7 +15,7 @@ from trust_recourse.plot.style import (
     legend,
     new_axes,
     plain_frame,
-    wrapped,
+    titled,
 )
 from trust_recourse.question import Floats
 
@@ -72,6 +72,6 @@ def draw_automaton(info: AutomatonInfo, ax: Axes | None = None) -> Axes:
     ax.axvline(0, color=BLACK, linestyle="--", linewidth=1.0)
     ax.set_xlabel("state, counted from the middle; from there on the literal is included")
     ax.set_ylabel("probability")
-    ax.set_title(wrapped(f"Rule {info.clause}: {info.literal}", 60), fontsize="medium")
+    ax.set_title(titled(f"Rule {info.clause}: {info.literal}"), fontsize="medium")
     legend([ax], own=own)
     return ax

@@ -22,6 +22,7 @@ from trust_recourse.plot.style import (
     wrapped,
 )
 from trust_recourse.question import SLACK, Floats, Option, Status, Target
+from trust_recourse.wording import level
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -209,7 +210,7 @@ def _shaded(ax: Axes, info: FrontierInfo) -> None:
 def _decision(ax: Axes, threshold: float) -> None:
     ax.axhline(
         threshold, color=VERMILION, linestyle="--", linewidth=1.2, zorder=1,
-        label=f"decision: yes from {threshold:g}",
+        label=f"decision: yes from {level(threshold)}",
     )  # fmt: skip
 
 

@@ -12,13 +12,15 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from trust_recourse.plot.arrows import Arrows, Methods, by_method, draw_arrows
-from trust_recourse.plot.style import BLUE, ORANGE, legend, panels, wrapped
+from trust_recourse.plot.style import BLUE, ORANGE, SMALL, WHITE, legend, panels, titled
 from trust_recourse.question import Floats
 from trust_recourse.schema import Schema
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+OUTER = 0.005  # of the rows, on each side, that a picture may leave out
+MARGIN = 0.04  # of the extent, left around what is shown
 ROWS = ((ORANGE, "s"), (BLUE, "^"))  # of the two classes, in their order
 
 
@@ -99,11 +101,34 @@ def draw_projection(info: ProjectionInfo, axes: Sequence[Axes] | None = None) ->
                 linewidths=0, zorder=2, label=f"a row of class {label}",
             )  # fmt: skip
         draw_arrows(ax, arrows)
-        ax.set_title(wrapped(name, 24), fontsize="medium")
+        ax.set_title(titled(name, 60 if len(drawn) == 1 else 24), fontsize="medium")
         ax.set_xlabel(_words("first component", info.explained[0]), fontsize=9)
+    _fit(drawn[0], info)
     drawn[0].set_ylabel(_words("second component", info.explained[1]), fontsize=9)
     legend(drawn, own=axes is None)
     return tuple(drawn)
+
+
+def _fit(ax: Axes, info: ProjectionInfo) -> None:
+    """Show people, options and all but the outermost rows, which would crowd the others."""
+    inner = np.quantile(info.rows, [OUTER, 1.0 - OUTER], axis=0)
+    shown = np.vstack([inner, *(arrows.points for arrows in info.panels.values())])
+    low, high = shown.min(axis=0), shown.max(axis=0)
+    room = MARGIN * np.where(high > low, high - low, 1.0)
+    low, high = low - room, high + room
+    ax.set_xlim(low[0], high[0])
+    ax.set_ylim(low[1], high[1])
+    outside = int(((info.rows < low) | (info.rows > high)).any(axis=1).sum())
+    if outside:
+        many = f"{outside:,} row{'s' * (outside > 1)} outside of the picture"
+        ax.annotate(
+            many,
+            (0.99, 0.01),
+            xycoords="axes fraction",
+            ha="right",
+            fontsize=SMALL,
+            bbox={"facecolor": WHITE, "edgecolor": "none", "alpha": 0.8, "pad": 1.0},
+        )
 
 
 def _words(component: str, share: float) -> str:

@@ -19,6 +19,7 @@ from trust_recourse.plot.style import (
     legend,
     panels,
     plain_frame,
+    titled,
     wrapped,
 )
 
@@ -96,7 +97,7 @@ def draw_reliability(info: ReliabilityInfo, axes: Sequence[Axes] | None = None) 
         upper, lower = drawn[at], drawn[count + at]
         _draw_curve(upper, curve)
         rows = int(curve["count"].sum())
-        title = f"{wrapped(name, 26)}\nECE {info.ece[name]:.3f}, {rows} rows"
+        title = f"{titled(name, 26, 1)}\nECE {info.ece[name]:.3f}, {rows} rows"
         upper.set_title(title, fontsize="medium")
         _draw_counts(lower, curve)
     of_class = "" if info.label is None else f" of class {info.label!r}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trust_recourse.plot.style import BLACK, GREY, SMALL, WHITE, new_axes, note, shortened, wrapped
+from trust_recourse.plot.style import BLACK, GREY, SMALL, WHITE, new_axes, note, shortened, titled
 from trust_recourse.plot.waterfall import LINE, explained, label
 from trust_recourse.question import Floats
 
@@ -111,7 +111,7 @@ def _points(ax: Axes, info: RuleMapInfo) -> None:
     rules, literals = info.left_out
     more = f"; {rules} rules and {literals} literals less telling are left out"
     ax.set_title(
-        wrapped(
+        titled(
             "Which literals belong to which rule (full mark: the literal holds there"
             + (more if rules or literals else "") + ")", 90,
         ),

@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trust_recourse.extras import needed
+from trust_recourse.wording import significant
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from trust_recourse.schema import Feature
 
 BLACK, GREY, WHITE = "#000000", "#767676", "#FFFFFF"
 ORANGE, SKY, GREEN, BLUE, VERMILION = "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00"
@@ -71,9 +74,27 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:kept]}…{text[-kept:]}"
 
 
+def numbered(ax: Axes, along: Feature | None = None, up: Feature | None = None) -> None:
+    """Write the numbers on the axes as those of their features, without a common part left out."""
+    for axis, feature in ((ax.xaxis, along), (ax.yaxis, up)):
+        if feature is not None:
+            axis.set_major_formatter(
+                lambda x, _, of=feature: of.marked(x, significant(x, 10).replace(",", ""))
+            )
+
+
 def wrapped(text: str, width: int = 36) -> str:
     """The text in lines of at most so many characters; a longer word is cut."""
     return "\n".join(textwrap.wrap(text, width)) or text
+
+
+def titled(text: str, width: int = 60, lines: int = 2) -> str:
+    """A title in at most so many lines, its end cut where it is longer.
+
+    >>> titled("one or two or three or four", 10).splitlines()
+    ['one or two', 'or three…']
+    """
+    return "\n".join(textwrap.wrap(text, width, max_lines=lines, placeholder="…"))
 
 
 def plain_frame(ax: Axes) -> None:

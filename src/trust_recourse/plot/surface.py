@@ -12,7 +12,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from trust_recourse.plot.arrows import Arrows, Methods, by_method, draw_arrows
-from trust_recourse.plot.style import BLACK, SHADES, WHITE, legend, panels, wrapped
+from trust_recourse.plot.style import (
+    BLACK,
+    SHADES,
+    WHITE,
+    legend,
+    numbered,
+    panels,
+    shortened,
+    titled,
+    wrapped,
+)
 from trust_recourse.question import Floats
 from trust_recourse.schema import Feature, Schema
 
@@ -154,7 +164,7 @@ def _spaced(values: Floats, size: int) -> Floats:
 def draw_surface(info: SurfaceInfo, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
     """Draw each panel: light is confident, the line is the decision, arrows lead to options."""
     drawn = panels(axes, 1, len(info.panels), sharex=True, sharey=True)
-    held = _held(info)
+    held, wide = _held(info), 60 if len(drawn) == 1 else 26
     for ax, panel in zip(drawn, info.panels, strict=True):
         mesh = ax.pcolormesh(
             info.along, info.up, panel.confidence, cmap=SHADES, vmin=0.0, vmax=1.0,
@@ -162,9 +172,12 @@ def draw_surface(info: SurfaceInfo, axes: Sequence[Axes] | None = None) -> tuple
         )  # fmt: skip
         _decision(ax, info, panel)
         draw_arrows(ax, panel.arrows)
-        ax.set_title(wrapped(panel.name, 24) + held, fontsize="medium")
-        ax.set_xlabel(_words(info.features[0]), fontsize=9)
-    drawn[0].set_ylabel(_words(info.features[1]), fontsize=9)
+        name = titled(panel.name, wide, 1 if held else 2)
+        ax.set_title(f"{name}\n{titled(held, wide, 1)}" if held else name, fontsize="medium")
+        ax.set_xlabel(_words(info.features[0], wide), fontsize=9)
+        ax.locator_params(axis="x", nbins=7 if len(drawn) == 1 else 4)
+        numbered(ax, *info.features)
+    drawn[0].set_ylabel(_words(info.features[1], 40), fontsize=9)
     drawn[0].figure.colorbar(mesh, ax=drawn, pad=0.02, label=_wanted(info))
     legend(drawn, own=axes is None)
     return tuple(drawn)
@@ -186,8 +199,9 @@ def _wanted(info: SurfaceInfo) -> str:
     return wrapped(f"confidence in class {info.wanted!r}", 30)
 
 
-def _words(feature: Feature) -> str:
-    return wrapped(f"{feature.title} ({feature.unit})" if feature.unit else feature.title, 26)
+def _words(feature: Feature, wide: int) -> str:
+    unit = f" ({feature.unit})" if feature.unit else ""
+    return wrapped(shortened(feature.title, 2 * wide - len(unit) - 6) + unit, wide)
 
 
 def _held(info: SurfaceInfo) -> str:
@@ -195,5 +209,5 @@ def _held(info: SurfaceInfo) -> str:
     if not info.held:
         return ""
     if len(info.held) > MOST_NAMED:
-        return f"\n({len(info.held)} other features held)"
-    return f"\n({', '.join(f'{name} {text}' for name, text in info.held.items())})"
+        return f"({len(info.held)} other features held)"
+    return f"({', '.join(f'{name} {text}' for name, text in info.held.items())})"

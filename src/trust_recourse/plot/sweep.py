@@ -22,7 +22,7 @@ from trust_recourse.plot.style import (
     wrapped,
 )
 from trust_recourse.question import Status
-from trust_recourse.wording import floored
+from trust_recourse.wording import floored, level
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -121,7 +121,7 @@ def draw_sweep(info: SweepInfo, axes: Sequence[Axes] | None = None) -> tuple[Axe
     drawn[1].plot(levels[order := np.argsort(levels)], levels[order], color=GREY, linewidth=0.8,
                   linestyle=":", label="as asked for", zorder=1)  # fmt: skip
     drawn[1].axhline(info.threshold, color=VERMILION, linestyle="--", linewidth=1.0, zorder=1,
-                     label=f"decision: yes from {info.threshold:g}")  # fmt: skip
+                     label=f"decision: yes from {level(info.threshold)}")  # fmt: skip
     _out_of_reach(drawn, info)
     for ax in (drawn[0], drawn[2]):
         ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))

@@ -19,6 +19,7 @@ from trust_recourse.plot.style import (
     note,
     plain_frame,
     shortened,
+    titled,
     wrapped,
 )
 from trust_recourse.question import Floats
@@ -61,7 +62,7 @@ def waterfall_info(explanation: Explanation, most: int = MOST) -> WaterfallInfo:
         (start.name, explanation.ends[0]), (end.name, explanation.ends[1]),
         (start.formatted(explanation.threshold), end.formatted(explanation.threshold)),
         labels, values[:, 0], explanation.score, None if to_win else explanation.level,
-        explanation.points.recourse.wanted, explanation.note, explanation.by,
+        explanation.points.recourse.wanted, _note(explanation), explanation.by,
     )  # fmt: skip
 
 
@@ -84,6 +85,11 @@ def _told(explanation: Explanation, shares: Floats, most: int) -> tuple[tuple[st
     return tuple(labels), np.array(rows).reshape(-1, shares.shape[1])
 
 
+def _note(explanation: Explanation) -> str:
+    """What the shares are shares of, without the scores, which are drawn."""
+    return explanation.note.partition(": ")[0]
+
+
 def explained(value: object) -> None:
     """Refuse what is no explanation."""
     if not hasattr(value, "bars"):
@@ -97,6 +103,14 @@ def label(explanation: Explanation, at: int, width: int = 34) -> str:
     head, _, words = explanation.bar_label(at).partition(": ")
     words = shortened(words, 2 * width).replace("≤ ", "≤\u00a0").replace("> ", ">\u00a0")
     return wrapped(f"{head}: {words}" if words else shortened(head, 2 * width), width)
+
+
+def _headed(ax: Axes, title: str, what: str, note: str) -> None:
+    """A title, and under the axis what its numbers are; the scores of `note` are drawn."""
+    ax.set_title(titled(title), fontsize="medium")
+    ax.set_xlabel(what)
+    if note:
+        ax.set_xlabel(f"{what}\n({titled(note, 70)})", fontsize=SMALL + 1)
 
 
 def draw_waterfall(info: WaterfallInfo, ax: Axes | None = None) -> Axes:
@@ -142,10 +156,9 @@ def draw_waterfall(info: WaterfallInfo, ax: Axes | None = None) -> Axes:
     ax.invert_yaxis()
     reach = [0.0, *begins, *ends, *((1.0,) if plain else (info.start[1], *lines))]
     least, most = min(reach), max(reach)
-    ax.set_xlim(least, most + (most - least) * (0.08 * (most > 1.0) if plain else 0.3))
-    ax.set_xlabel(f"{info.score} {'in' if plain else 'of'} class {info.wanted!r}")
-    title = f"From {info.start[0]} to {info.end[0]}, {info.by} by {info.by}"
-    ax.set_title(title + (f"\n({wrapped(info.note, 70)})" if info.note else ""), fontsize="medium")
+    ax.set_xlim(least, most + (most - least) * (0.08 * (most > 1.0) if plain else 0.4))
+    what = f"{info.score} {'in' if plain else 'of'} class {info.wanted!r}"
+    _headed(ax, f"From {info.start[0]} to {info.end[0]}, {info.by} by {info.by}", what, info.note)
     legend([ax], own=own)
     return ax
 
@@ -183,7 +196,7 @@ def duel_info(first: Explanation, second: Explanation, most: int = MOST) -> Duel
         first.start.confidence,
         labels,
         shares,
-        "; ".join(dict.fromkeys(each.note for each in (first, second) if each.note)),
+        "; ".join(dict.fromkeys(_note(each) for each in (first, second) if each.note)),
         first.score,
         first.by,
     )
@@ -210,8 +223,7 @@ def draw_duel(info: DuelInfo, ax: Axes | None = None) -> Axes:
     ax.set_yticks(rows, list(info.labels), fontsize=SMALL)
     ax.invert_yaxis()
     ax.margins(x=0.16)
-    ax.set_xlabel(f"share of the change in {info.score}")
     title = f"{info.names[0]} against {info.names[1]}, {info.by} by {info.by}"
-    ax.set_title(title + (f"\n({wrapped(info.note, 70)})" if info.note else ""), fontsize="medium")
+    _headed(ax, title, f"share of the change in {info.score}", info.note)
     legend([ax], own=own)
     return ax

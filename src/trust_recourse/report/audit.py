@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from trust_recourse import __version__, plot
 from trust_recourse.plot.style import shortened
 from trust_recourse.report.content import Document, PictureBlock, Printed, blocks, clean
+from trust_recourse.wording import level, significant
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -108,9 +109,11 @@ def _sentence(part: GroupedPart, each: GroupComparison) -> str:
     low, high = each.difference.interval
     share = each.measure in SHARES
     way = "higher" if each.difference.value > 0 else "lower"
-    size = _points(abs(each.difference.value)) if share else f"{abs(each.difference.value):.3g}"
+    size = (
+        _points(abs(each.difference.value)) if share else significant(abs(each.difference.value), 3)
+    )
     ends = sorted((abs(low), abs(high)))
-    span = " to ".join(_points(end) if share else f"{end:.3g}" for end in ends)
+    span = " to ".join(_points(end) if share else significant(end, 3) for end in ends)
     unit = " points" if share else ""
     return clean(
         f"By {part.title}: in the group “{_short(each.group)}” {WORDS[each.measure]} is "
@@ -147,7 +150,7 @@ def _asked(audit: Audit, able: Sequence[MeasuredGroup]) -> tuple[list[str], list
 
 def levels(part: GroupedPart) -> tuple[list[str], list[list[str]]]:
     """Who can reach each confidence, and the mean cost of those: the head of a table, its rows."""
-    asked = [f"{step.confidence:g}" for step in part.sampled[0].frontier]
+    asked = [level(step.confidence) for step in part.sampled[0].frontier]
     rows = [
         [f"{_short(each.group)} ({each.asked})",
          *(f"{points(s.reach.value)} %, {_number(s.mean_cost.value)}" for s in each.frontier)]
@@ -242,7 +245,7 @@ def _half(each: MeasuredGroup) -> str:
     value, low, high = each.half
     if not each.group.refused:
         return "–"
-    told = [f"{end:.3g}" if math.isfinite(end) else "never" for end in (value, low, high)]
+    told = [significant(end, 3) if math.isfinite(end) else "never" for end in (value, low, high)]
     return told[0] if told[0] == told[1] == told[2] else f"{told[0]} {_span(*told[1:])}"
 
 

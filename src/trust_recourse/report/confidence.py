@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 
-from trust_recourse.wording import floored
+from trust_recourse import wording
+from trust_recourse.wording import beyond, floored
 
 
 def out_of_100(confidence: float, levels: Iterable[float] = ()) -> str:
@@ -14,13 +15,13 @@ def out_of_100(confidence: float, levels: Iterable[float] = ()) -> str:
     >>> out_of_100(0.869), out_of_100(0.57), out_of_100(0.85 - 1e-10), out_of_100(0.854, [0.8531])
     ('86', '57', '84', '85.4')
     """
-    return f"{Decimal(floored(confidence, levels, digits=2)).scaleb(2):f}"
+    return f"{Decimal(floored(confidence, beyond(confidence, levels), digits=2)).scaleb(2):f}"
 
 
 def level(confidence: float) -> str:
-    """A level that was set, out of 100: all its digits.
+    """A level that was set, out of 100.
 
     >>> level(0.5), level(0.8531), level(0.07)
     ('50', '85.31', '7')
     """
-    return f"{Decimal(repr(float(confidence))).scaleb(2).normalize():f}"
+    return f"{Decimal(wording.level(confidence)).scaleb(2).normalize():f}"

@@ -23,12 +23,20 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2 import (
+    Environment,
+    PackageLoader,
+    StrictUndefined,
+    pass_context,
+    pass_eval_context,
+)
+from jinja2.nodes import EvalContext
 from jinja2.runtime import Context
 from markupsafe import Markup
 
 from trust_recourse.files import write_whole
 from trust_recourse.report.language import ENGLISH, Language
+from trust_recourse.wording import significant, unbroken
 
 WIDTH = 78  # characters in a line of text
 UNBROKEN = 24  # letters after which a longer word may break
@@ -137,9 +145,16 @@ Block = Heading | Text | ListBlock | TableBlock | PictureBlock
 
 def _breakable(cell: str) -> Markup:
     """As HTML, in which only words too long for a line may break."""
-    parts = re.split(rf"(\S{{{UNBROKEN + 1},}})", cell)
+    parts = re.split(rf"(\S{{{UNBROKEN + 1},}})", unbroken(cell))
     long = Markup("<span class=long>{}</span>")
     return Markup("").join(long.format(p) if at % 2 else p for at, p in enumerate(parts))
+
+
+@pass_eval_context
+def _whole(context: EvalContext, value: Any) -> Any:
+    """A text, which in HTML has no line end within a number."""
+    plain = type(value) is str and context.autoescape
+    return unbroken(value) if plain else value
 
 
 def _base64(text: str) -> str:
@@ -181,8 +196,10 @@ def _grid(
 
 _WORDS = _environment(finalize=_shown)
 _WORDS.globals |= {"grid": _grid, "_": _translated, "ngettext": _counted}
-_WORDS.filters["repr"] = repr
-_FORMS = _environment(autoescape=lambda name: name is not None and name.endswith(".html"))
+_WORDS.filters |= {"repr": repr, "significant": significant}
+_FORMS = _environment(
+    autoescape=lambda name: name is not None and name.endswith(".html"), finalize=_whole
+)
 _FORMS.filters |= {"breakable": _breakable, "base64": _base64}
 
 

@@ -12,7 +12,6 @@ import datetime
 import gettext
 import math
 import os
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -22,14 +21,10 @@ from typing import Any
 
 from trust_recourse.report.catalogue import Message, read, translations
 from trust_recourse.schema import Feature, FeatureActions
-from trust_recourse.schema.meaning import words_of
 from trust_recourse.schema.scalars import plain
-from trust_recourse.wording import brief, near, punctuated, singular, some, written
+from trust_recourse.wording import CURRENCY, brief, near, punctuated, singular, some, written
 
 TEMPLATE = "letter.pot"
-YEARS = 1000, 2999  # whole numbers that may be years, which have no mark of thousands
-CODES = frozenset({"code", "id", "plz", "postcode", "sic", "zip"})  # in the name of a column
-CURRENCY = re.compile("[A-Z]{0,3}[$£€¥]")  # signs, such as US$
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",
     "October", "November", "December",
@@ -89,8 +84,13 @@ class Language:
 
     def number(self, text: str) -> str:
         """A written number with this language's marks."""
+        return punctuated(text, *self.marks)
+
+    @property
+    def marks(self) -> tuple[str, str]:
+        """The decimal mark, and that of thousands."""
         point = self.catalogue.pgettext("decimal mark", ".")
-        return punctuated(text, point, self.catalogue.pgettext("mark of thousands", ","))
+        return point, self.catalogue.pgettext("mark of thousands", ",")
 
     def joined(self, parts: Iterable[str]) -> str:
         """Names in a sentence, with an “and” before the last."""
@@ -115,8 +115,7 @@ class Language:
             words = self._value(feature, value)
             return f"{words} {feature.unit}" if feature.unit else words
         number = float(str(value))
-        text = written(number, feature.step)
-        shown = text if _unmarked(feature, number) else self.number(text)
+        shown = feature.marked(number, written(number, feature.step), *self.marks)
         if CURRENCY.fullmatch(feature.unit or ""):
             form = self.catalogue.pgettext("amount of money", "%(minus)s%(sign)s%(number)s")
             amount = shown.lstrip("-−")
@@ -170,17 +169,6 @@ class Language:
         unit = self.unit(feature, float(low)) if feature.numeric else ""
         first = first.removesuffix(f" {unit}" if unit else "")
         return self.gettext("%(low)s to %(high)s", low=first, high=last)
-
-
-def _unmarked(feature: Feature, number: float) -> bool:
-    """Whether a number has no mark of thousands: one whole, without a unit, that counts nothing.
-
-    A calendar year, as its bounds are, too, or a code, by the name of its column.
-    """
-    ends = (number, *(end for end in (feature.lower, feature.upper) if end is not None))
-    year = all(YEARS[0] <= float(end) <= YEARS[1] for end in ends)
-    code = not CODES.isdisjoint(words_of(feature.title))
-    return (year or code) and not feature.unit and number.is_integer()
 
 
 def _inwards(low: Any, high: Any) -> tuple[Any, Any]:

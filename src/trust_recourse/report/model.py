@@ -38,7 +38,7 @@ from trust_recourse.report.protected import Use, together, uses
 from trust_recourse.report.suspicions import Suspicion, suspicions
 from trust_recourse.schema import Schema
 from trust_recourse.sums import ClassSums
-from trust_recourse.wording import some
+from trust_recourse.wording import level, some
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,7 +59,7 @@ CLASSES = {
 SPREAD = "mean ± standard deviation over the folds, ECE over all rows; "
 BETTER = "AUC and accuracy are better high, the others low"
 MANY_ROWS = 20_000  # below, the threads of the boosting wait for each other longer than they work
-CONFUSED = "At the decision threshold {:g}, rows of each class:"
+CONFUSED = "At the decision threshold {}, rows of each class:"
 WIDEST = 100
 UNSUSPICIOUS = (
     "Nothing in the table looks wrong: no leak, code for missing, id, constant column, or effect "
@@ -191,7 +191,7 @@ class ModelReport:
             yield f"Suspicion: {each.sentence}"
         if not self.suspicions:
             yield UNSUSPICIOUS
-        yield CONFUSED.format(self.decision_threshold)
+        yield CONFUSED.format(level(self.decision_threshold))
         yield self.confusion.loc[self.scores.index[0]]
         if self.many > 2:
             yield EACH

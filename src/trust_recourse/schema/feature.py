@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, NoReturn, TypeAlias, get_args
@@ -20,6 +21,7 @@ from pandas.api.types import infer_dtype
 from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.derived import Formula
 from trust_recourse.schema.errors import BLANK, SchemaError
+from trust_recourse.schema.levels import words_of
 from trust_recourse.schema.scalars import (
     BLANKS,
     INF,
@@ -33,7 +35,15 @@ from trust_recourse.schema.scalars import (
     scalars,
 )
 from trust_recourse.schema.steps import plus, ratio
-from trust_recourse.wording import near, some, unit_of, written
+from trust_recourse.wording import (
+    near,
+    punctuated,
+    rounded,
+    some,
+    unit_of,
+    with_unit,
+    written,
+)
 
 Kind = Literal["number", "integer", "ordinal", "category", "boolean"]
 Direction = Literal["increase", "decrease"]
@@ -50,6 +60,8 @@ _MEANINGLESS: dict[str, tuple[str, ...]] = {
 }
 _NUMBERS_HELD = ("integer", "floating", "mixed-integer-float", "decimal", "boolean", "empty")
 COMPARISONS = ("<", ">", "≤", "≥", "=", "≠")  # a word that begins so is quoted: x > “< 500 €”
+YEARS = 1000, 2999  # whole numbers that may be years, which have no mark of thousands
+CODES = frozenset({"code", "id", "plz", "postcode", "sic", "zip"})  # in the name of a column
 ANY = "*"  # stands for any value of a forbidden move
 _SCALARS = frozenset((str, int, float, bool, np.int64, np.float64, np.bool_))
 
@@ -355,8 +367,14 @@ class Feature:
     def _size(self) -> int:
         return 2 if self.kind == "boolean" else len(self.values)
 
-    def describe(self, value: object) -> str:
-        """Write a value for people, with its unit; a number reads back as the same float."""
+    def describe(self, value: object, to: str = ROUND_HALF_EVEN) -> str:
+        """Write a value for people, with its unit.
+
+        A multiple of the step has all its digits; another number is rounded as `to` says.
+
+        >>> Feature("income", step=1000, unit="NT$").describe(20000.0)
+        'NT$20,000'
+        """
         value = plain(value)
         if value is None:
             return "missing"
@@ -371,8 +389,26 @@ class Feature:
         if self.numeric:
             if not isinstance(value, (int, float)):
                 raise SchemaError(f"feature {self.name!r}: given {value!r}, expected a number")
-            return f"{written(float(value), self.step)} {unit_of(value, self.unit)}".rstrip()
+            return self._with_unit(float(value), rounded(value, self.step, to))
         return f"{value} {self.unit}" if self.unit else str(value)
+
+    def _with_unit(self, number: float, text: str) -> str:
+        return with_unit(self.marked(number, text), unit_of(number, self.unit))
+
+    def marked(self, number: float, text: str, point: str = ".", thousands: str = ",") -> str:
+        """A written number with its marks; a year or a code has no mark of thousands.
+
+        >>> Feature("year", lower=1900, upper=2030).marked(1998, "1998")
+        '1998'
+        """
+        ends = (number, *(end for end in (self.lower, self.upper) if end is not None))
+        year = all(YEARS[0] <= float(end) <= YEARS[1] for end in ends)
+        counts = self.unit or not float(number).is_integer() or not (year or self._code)
+        return punctuated(text, point, thousands) if counts else text
+
+    @cached_property
+    def _code(self) -> bool:
+        return not CODES.isdisjoint(words_of(self.title))
 
     @cached_property
     def words(self) -> dict[Any, str]:
@@ -387,7 +423,7 @@ class Feature:
         """Write a range of values for people; infinite is no end, and words are all said.
 
         >>> Feature("pay", unit="€").span(3500, math.inf)
-        'at least 3500 €'
+        'at least €3,500'
         >>> Feature("home", "integer", labels={1: "rents", 2: "owns"}).span(1, 2)
         'rents or owns'
         """
@@ -399,13 +435,14 @@ class Feature:
         if open_low and open_high:
             return "any"
         if open_high:
-            return f"at least {self.describe(low)}"
+            return f"at least {self.describe(low, ROUND_CEILING)}"
         if open_low:
-            return f"at most {self.describe(high)}"
+            return f"at most {self.describe(high, ROUND_FLOOR)}"
         if low == high:
             return self.describe(low)
         unit = f" {unit_of(low, self.unit) if self.numeric else self.unit}"
-        return f"{self.describe(low).removesuffix(unit.rstrip())} to {self.describe(high)}"
+        first, last = self.describe(low, ROUND_CEILING), self.describe(high, ROUND_FLOOR)
+        return f"{first.removesuffix(unit.rstrip())} to {last}"
 
     def among(
         self, low: Any, high: Any, actions: FeatureActions | None = None
@@ -447,24 +484,27 @@ class Feature:
         within = sum(low <= code <= high for code in codes)
         return step > 0.0 and math.floor(high / step) - math.ceil(low / step) + 1 == within > 0
 
-    def describe_code(self, code: float) -> str:
-        """Write an encoded value for people; of a number, which may be an edge, it is shown too.
+    def describe_code(self, code: float, *, edge: bool = False) -> str:
+        """Write an encoded value for people; an edge between values keeps all its digits.
 
         >>> Feature("home", "integer", labels={1: "rents", 2: "owns"}).describe_code(2.0)
         '2 (owns)'
         """
         if self.numeric and code in self.words and code not in self.missing:
             return f"{written(code, self.step)} ({self.words[code]})"
-        if self.numeric or math.isnan(code):
+        if math.isnan(code) or code in self._never:
             return self.describe(code)
+        if self.numeric:
+            write = written if edge else rounded
+            return self._with_unit(code, write(code, self.step))
         told = self.describe(self.value_of(code))
         return f"“{told}”" if told.startswith(COMPARISONS) else told
 
-    def amount(self, change: float) -> str:
+    def amount(self, change: float, to: str = ROUND_HALF_EVEN) -> str:
         """Write the size of a change for people: `2 years`, `1 level`."""
         level = "level" if change == 1 else "levels"
         unit = level if self.kind == "ordinal" else unit_of(change, self.unit)
-        return f"{written(change)} {unit}".rstrip()
+        return with_unit(punctuated(rounded(change, to=to)), unit)
 
     def actions(self, own: float) -> FeatureActions:
         """Say where it may go from a person's own value, encoded."""
@@ -561,10 +601,10 @@ class Feature:
             return (f"{self.title} has no value {written(value)}",)
         words = {
             "title": self.title,
-            "lower": self.describe(self.lower),
-            "upper": self.describe(self.upper),
-            "change": self.amount(self.max_change or 0.0),
-            "least": self.amount(self.min_change or 0.0),
+            "lower": self.describe(self.lower, ROUND_CEILING),
+            "upper": self.describe(self.upper, ROUND_FLOOR),
+            "change": self.amount(self.max_change or 0.0, ROUND_FLOOR),
+            "least": self.amount(self.min_change or 0.0, ROUND_CEILING),
             "step": self.amount(self.step or 1.0),
             "own": self.describe_code(own),
             "value": self.describe_code(value),

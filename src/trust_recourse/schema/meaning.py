@@ -9,13 +9,12 @@ Fundamental Rights of the European Union (Article 21), the Equality Act 2010 of 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
 from trust_recourse.schema.feature import Feature
-from trust_recourse.schema.levels import EDUCATION, TIME_UNITS, Levels, levels, untold
+from trust_recourse.schema.levels import EDUCATION, TIME_UNITS, Levels, levels, untold, words_of
 from trust_recourse.schema.levels import word_set as _words
 
 
@@ -266,18 +265,6 @@ NO_SUM = _words(  # beside them it is no sum of money
 ASKED_FOR = _words("loan amount amt applied for new of requested size sum the")
 PER = re.compile(r"\b(a|each|every|per) (day|month|week|year)\b")
 SEVERAL = 1000  # codes of an attribute at most; what has more is measured
-
-
-def words_of(name: str) -> list[str]:
-    """The words in a name, in small letters without accents or digits.
-
-    >>> words_of("CODE_GENDER"), words_of("NumberOfTime30DaysLate"), words_of("Âge (années)")
-    (['code', 'gender'], ['number', 'of', 'time', 'days', 'late'], ['age', 'annees'])
-    """
-    plain = unicodedata.normalize("NFKD", name)
-    plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
-    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", plain)
-    return re.findall(r"[^\W\d_]+", apart.lower())
 
 
 def _spellings(words: list[str]) -> tuple[list[str], ...]:

@@ -247,7 +247,8 @@ class Literals:
                 yield f"{title} = {no}", f"{title} = {yes}"
         else:
             for t in self.thresholds[f]:
-                shown = feature.describe_code(np.floor(t) if feature.kind == "integer" else t)
+                edge = float(np.floor(t)) if feature.kind == "integer" else t
+                shown = feature.describe_code(edge, edge=True)
                 yield f"{title} ≤ {shown}", f"{title} > {shown}"
         if feature.missing:
             yield f"{title} is missing", f"{title} is known"
