@@ -13,6 +13,7 @@ from trust_recourse.web.page.words import cost, percent
 from trust_recourse.wording import signed
 
 if TYPE_CHECKING:
+    import pandas as pd
     from nicegui.events import EChartPointClickEventArguments
 
     from trust_recourse.web.page.session import Session
@@ -22,8 +23,14 @@ Step = tuple[float, float]  # cost and confidence
 RESOLUTION = 0.01  # of confidence between neighbours
 OPTION = 18  # pixels across the dot of an option
 CLEAR = OPTION // 2 + 3  # pixels from an axis to its numbers, that a dot on it does not reach
+FIRST = 20_000  # boxes of a first search, drawn before the rest is searched for
 DRAWN = 200  # steps at most; a longer staircase is thinned
 EVERY, FEWER = "Every step", "Fewer steps"
+ENDED = {
+    "time_limit": "The time limit ended the search",
+    "max_steps": "The search ended at its greatest number of steps",
+    "node_limit": "The search goes on",
+}
 NUMBERS_ONLY = "p => 'cost ' + p.value[0].toPrecision(3) + ', confidence ' + (Math.floor(p.value[1] * 1000) / 10).toFixed(1) + ' %'"  # noqa: E501
 
 
@@ -33,6 +40,7 @@ class FrontierChart:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.stairs: list[tuple[float, float]] = []
+        self.ended_by: str | None = None  # the limit that ended their search
         self.through: set[float] = set()  # levels that they are known to lead through
         self.resolution: float | None = RESOLUTION
         self.locks: Any = None
@@ -60,6 +68,7 @@ class FrontierChart:
         session.on(self._empty, "person")
         session.on(self._question, "question")
         session.on(self._answer, "answer")
+        session.on(self._climb, "settled")
         self._empty()
 
     def _empty(self) -> None:
@@ -75,14 +84,18 @@ class FrontierChart:
         asked = question.question
         limits = asked.cost, str(asked.limits), asked.max_changes
         locks = (asked.lock, question.freed, *limits)
-        level = self.session.confidence
+        self.latest.stop()  # the cards come first
         if locks != self.locks:
             self.stairs, self.locks = [], locks
             self.now = self.before = None
             self._draw_by(RESOLUTION)
             self._draw()
-            self.latest.ask(self._work)
-        elif self.stairs and level not in self.through:
+
+    def _climb(self) -> None:
+        """Search for the steps that are not drawn yet, once the cards are complete."""
+        asked = self.session.question is not None and self.session.state.recourse.exact
+        drawn = self.stairs and self.complete and self.session.confidence in self.through
+        if asked and not drawn:
             self.latest.ask(self._work)
 
     def _every(self) -> None:
@@ -106,16 +119,22 @@ class FrontierChart:
         session, question = self.session, self.session.question
         assert question is not None
         recourse, limit = session.recourse, session.state.limits.seconds
-        level = session.confidence
-        table = await session.state.work(
-            lambda: recourse.frontier(
-                question.person, level, resolution=self.resolution, time_limit=limit
-            )
-        )
+        for boxes in (FIRST, None):
+            table = await session.state.work(
+                lambda boxes=boxes: recourse.frontier(  # type: ignore[misc]
+                    question.person, session.confidence, resolution=self.resolution,
+                    time_limit=limit, node_limit=boxes,
+                )
+            )  # fmt: skip
+            self._drawn(table, session.confidence)
+            if table.attrs["ended_by"] != "node_limit":
+                return
+
+    def _drawn(self, table: pd.DataFrame, level: float) -> None:
         self.stairs = list(steps(table, DRAWN))
         self.through = {level, *(confidence for _, confidence in self.stairs)}
         self.ends = table.attrs["from"], table.attrs["to"]
-        self.complete, self.all = bool(table.attrs["complete"]), len(table)
+        self.ended_by, self.all = table.attrs["ended_by"], len(table)
         self._draw()
 
     def _draw(self) -> None:
@@ -137,11 +156,16 @@ class FrontierChart:
             self.chart.options.update(
                 picture(
                     self.stairs, [(o.cost, o.confidence) for o in options], asked, threshold,
-                    complete=self.complete,
+                    complete=self.complete, cost_name=f"cost ({session.recourse.cost.words})",
                 )
             )  # fmt: skip
             self.chart.props["aria-label"] = self.said.text
             self.chart.update()
+
+    @property
+    def complete(self) -> bool:
+        """Whether the stairs are all that the resolution asks for."""
+        return not self.ended_by
 
     @property
     def _levels(self) -> tuple[float | None, float | None]:
@@ -157,8 +181,8 @@ class FrontierChart:
             return "This model has no cells, so its stairs are not known."
         if not self.stairs:
             return ""
-        if len(self.stairs) == 1 and not self.complete:
-            return "The time limit ended the search before it found a step."
+        if len(self.stairs) == 1 and self.ended_by:
+            return f"{ENDED[self.ended_by]} before it found a step."
         if len(self.stairs) == 1:
             most = percent(self.stairs[0][1])
             if self.resolution is None:
@@ -166,7 +190,7 @@ class FrontierChart:
             return f"No allowed change adds a point to {most}; every step shows smaller gains."
         thinned = f", of which {len(self.stairs)} are drawn" if len(self.stairs) < self.all else ""
         ends = " to ".join(map(percent, self.ends))
-        cut = "" if self.complete else f" The time limit ended it: it is complete from {ends}."
+        cut = f" {ENDED[self.ended_by]}: it is complete from {ends}." if self.ended_by else ""
         within = "" if self.resolution is None else ", to within a point"
         return (
             f"{self.all} steps{thinned}, from {percent(self.stairs[0][1])} to "
@@ -220,6 +244,7 @@ def picture(
     threshold: float | None,
     *,
     complete: bool = True,
+    cost_name: str = "cost",
 ) -> dict[str, Any]:
     """The chart for ECharts; colours are names of the style sheet, so that they follow the dark.
 
@@ -244,7 +269,7 @@ def picture(
         "grid": {"left": 56, "right": 24, "top": 36, "bottom": 52},
         "tooltip": {"trigger": "item", ":formatter": NUMBERS_ONLY},
         "xAxis": {
-            "type": "value", "name": "cost", "nameLocation": "middle", "nameGap": 32, "min": 0,
+            "type": "value", "name": cost_name, "nameLocation": "middle", "nameGap": 32, "min": 0,
             "max": end, **axis, "axisLabel": {**axis["axisLabel"], "showMaxLabel": False,
             ":formatter": "v => Number(v.toPrecision(3)).toString()"},
         },

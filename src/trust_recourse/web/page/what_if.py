@@ -98,7 +98,9 @@ class WhatIf:
                     with ui.element("li"):
                         ui.label(sentence)
         else:
-            ui.label(f"Cost of the change: {cost(found.cost)}").classes("numbers")
+            ui.label(
+                f"Cost of the change ({self.session.recourse.cost.words}): {cost(found.cost)}"
+            ).classes("numbers")
             if found.cost:
                 ui.label("Every limit is kept.").classes("yes")
         if found.derived:
