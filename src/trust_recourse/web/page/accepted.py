@@ -60,7 +60,7 @@ class Accepted:
         if len(self.schema.names) <= SHOWN or not len(self.codes):
             return ""
         found = self.differences(codes)
-        return ", ".join(f"{each.feature.title} {each.own}" for each in found)
+        return ", ".join(_unbroken(each) for each in found)
 
     def _distance(self, at: int, feature: Feature, own: float) -> float:
         """How far from the middle a value is among those of accepted applicants, 0 to one half."""
@@ -76,6 +76,12 @@ class Accepted:
         feature = self.schema.features[at]
         values: list[Any] = [feature.value_of(code) for code in (own, self._usual[at])]
         return Difference(feature, *map(feature.describe, values))
+
+
+def _unbroken(each: Difference) -> str:
+    """A title and its value; a number stays on the line of its unit and the title's last word."""
+    own = f"{each.feature.title} {each.own}"
+    return own.replace(f" {each.own}", f" {each.own}".replace(" ", "\N{NO-BREAK SPACE}"))
 
 
 def _usual(feature: Feature, column: NDArray[np.float64]) -> float:

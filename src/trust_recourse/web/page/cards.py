@@ -125,7 +125,7 @@ class Cards:
                 _fact(f"Cost ({result.recourse.cost.words})", cost(option.cost))
                 kept = _fact("Robustness under noise", "…")
                 radius = _fact("Certified radius", "…")
-                room = _fact("Holds for", "…")
+                room = _fact("Holds for", "…").classes("lines")
             self.safety[at] = (radius, kept, room)
             ui.label(known.sentence).classes("muted note")
             if option.changes:
@@ -170,13 +170,13 @@ class Cards:
         for at in list(self.safety):
             self._safe(at, await self.session.state.work(lambda at=at: safety_of(result, at)))  # type: ignore[misc]
         for at, option in enumerate(result.options):
-            said = "just these values"
+            said = ["just these values"]
             lasting = option.target in result.survival
             if result.recourse.exact and option.changes and not lasting:
                 found = await self.session.state.work(lambda at=at: result.range_words(at))  # type: ignore[misc]
                 schema = result.recourse.schema
-                said = "; ".join(f"{schema[name].heading} {span}" for name, span in found.items())
-            self.safety[at][2].text = unbroken(said)
+                said = [f"{schema[name].heading} {span}" for name, span in found.items()]
+            self.safety[at][2].text = unbroken("\n".join(said))
 
     def _safe(self, at: int, found: Safety) -> None:
         radius, kept, _ = self.safety[at]

@@ -48,9 +48,8 @@ class Differences:
     def _show(self, found: list[Difference], many: int) -> None:
         heading("What differs most from accepted applicants", 3)
         note(
-            f"Compared with the {many:,} applicants of this table whom the model accepts: the "
-            "values whose rank among theirs is farthest from the middle. Usual is their median, "
-            "or of a category the most frequent value. Protected features are left out."
+            f"By rank among the {many:,} applicants of this table whom the model accepts. Usual: "
+            "their median, of a category the most frequent value. Without protected features."
         )
         rows = [(each.feature.title, each.own, each.usual) for each in found]
         grid(("feature", "this person", "usual"), rows, numbers=1, tight=True)

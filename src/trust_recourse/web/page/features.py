@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 MANY = 12  # features; a longer list has a filter and folds those that are locked
 
 
+def is_long(schema: Schema) -> bool:
+    """Whether a list of the features has a filter and a fold."""
+    return len(schema.names) > MANY
+
+
 class FeatureList:
     """An element for each feature, in the schema's order; a long list is filtered and folded.
 
@@ -37,7 +42,7 @@ class FeatureList:
         self.fold: ui.element | None = None
         self.none: ui.label | None = None
         locked = [feature for feature in schema if not feature.movable]
-        if len(schema.names) <= MANY:
+        if not is_long(schema):
             self._draw([*schema])
             return
         self._filter()
@@ -47,7 +52,8 @@ class FeatureList:
             self._draw_folded(folded, opened)
 
     def _filter(self) -> None:
-        field = ui.input("Filter features").props("outlined dense clearable debounce=150")
+        field = ui.input("Filter features").classes("filter")
+        field.props("outlined dense clearable debounce=150")
         field.on_value_change(lambda: self.show(field.value or ""))
         self.none = note("No feature has these words in its name.")
         self.none.visible = False

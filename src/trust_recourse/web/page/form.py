@@ -12,7 +12,7 @@ from nicegui import ui
 from trust_recourse.schema.scalars import plain
 from trust_recourse.web.page.features import FeatureList
 from trust_recourse.web.page.words import follows
-from trust_recourse.wording import written
+from trust_recourse.wording import unbroken, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,7 +86,7 @@ class Form:
     def hint(self, name: str, text: str, *, doubted: bool = False) -> None:
         """Say something under a field, after what it follows from; a doubt stands out."""
         says = (follows(self.features[name], self.schema), text)
-        self.fields[name].props["hint"] = "; ".join(filter(None, says))
+        self.fields[name].props["hint"] = unbroken("; ".join(filter(None, says)))
         self.fields[name].classes(**{"add" if doubted else "remove": "doubted"})
 
     def values(self) -> dict[str, Any] | None:

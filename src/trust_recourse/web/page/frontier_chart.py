@@ -23,7 +23,7 @@ Step = tuple[float, float]  # cost and confidence
 RESOLUTION = 0.01  # of confidence between neighbours
 OPTION = 18  # pixels across the dot of an option
 CLEAR = OPTION // 2 + 3  # pixels from an axis to its numbers, that a dot on it does not reach
-FIRST = 20_000  # boxes of a first search, drawn before the rest is searched for
+STAGES = (100, 1_000, None)  # boxes of each search; what the first ones find is drawn meanwhile
 DRAWN = 200  # steps at most; a longer staircase is thinned
 EVERY, FEWER = "Every step", "Fewer steps"
 ENDED = {
@@ -48,7 +48,7 @@ class FrontierChart:
         self.before: Step | None = None  # of the answer before, to much the same question
         heading("What each cost buys")
         self.said = note("")
-        self.latest = Latest(*status_line("Working out the stairs…"))
+        self.latest = Latest(*status_line("Searching for more steps…"))
         with ui.element("div").classes("line-up levels") as self.key:  # in the chart, dots hide it
             self.asked = ui.label().classes("level asked")
             self.threshold = ui.label().classes("level threshold")
@@ -61,10 +61,11 @@ class FrontierChart:
                 -1: press("A step down", lambda: self._walk(-1), icon="south_west"),
                 1: press("A step up", lambda: self._walk(1), icon="north_east"),
             }
+            for button in self.walks.values():
+                button.props["title"] = "Ask for the next step"
             self.every = press(EVERY, self._every, icon="stairs")
             self.step = ui.label().classes("wide numbers")
             self.step.props["role"] = "status"
-            note("Up and down ask for the next step; every step draws the smallest, too.")
         session.on(self._empty, "person")
         session.on(self._question, "question")
         session.on(self._answer, "answer")
@@ -119,7 +120,7 @@ class FrontierChart:
         session, question = self.session, self.session.question
         assert question is not None
         recourse, limit = session.recourse, session.state.limits.seconds
-        for boxes in (FIRST, None):
+        for boxes in STAGES:
             table = await session.state.work(
                 lambda boxes=boxes: recourse.frontier(  # type: ignore[misc]
                     question.person, session.confidence, resolution=self.resolution,
@@ -190,7 +191,8 @@ class FrontierChart:
             return f"No allowed change adds a point to {most}; every step shows smaller gains."
         thinned = f", of which {len(self.stairs)} are drawn" if len(self.stairs) < self.all else ""
         ends = " to ".join(map(percent, self.ends))
-        cut = f" {ENDED[self.ended_by]}: it is complete from {ends}." if self.ended_by else ""
+        so_far = "" if self.ends[0] == self.ends[1] else f": it is complete from {ends}"
+        cut = f" {ENDED[self.ended_by]}{so_far}." if self.ended_by else ""
         within = "" if self.resolution is None else ", to within a point"
         return (
             f"{self.all} steps{thinned}, from {percent(self.stairs[0][1])} to "

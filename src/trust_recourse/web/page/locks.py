@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from trust_recourse.web.page.features import FeatureList
+from trust_recourse.web.page.features import FeatureList, is_long
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.limits import ENDS, Judged, has_limits, judged
 from trust_recourse.web.page.parts import note, status_line
 from trust_recourse.web.page.question import Price, price
 from trust_recourse.web.page.words import STANDS, conditions, cost, follows, limits
-from trust_recourse.wording import written
+from trust_recourse.wording import unbroken, written
 
 if TYPE_CHECKING:
     from trust_recourse import Feature
@@ -62,9 +62,19 @@ class Locks:
                     ui.label(feature.title).classes("what")
                     self.notes[feature.name] = note("")
             if has_limits(feature):
-                LimitFields(self.session, feature)
+                self._limits(feature)
             self.prices[feature.name] = ui.label().classes("numbers price")
         return row
+
+    def _limits(self, feature: Feature) -> None:
+        """The fields of the limits; in a long list each pair is folded."""
+        if not is_long(self.session.state.recourse.schema):
+            LimitFields(self.session, feature)
+            return
+        with ui.element("details").classes("limits"):
+            with ui.element("summary"):
+                ui.label("Limits")
+            LimitFields(self.session, feature)
 
     def _opened(self, is_open: bool) -> None:
         """The folded features can be seen: their prices are searched for, too."""
@@ -103,7 +113,7 @@ class Locks:
                 limits(feature, person),
                 "freed by you" * freed,
             )
-            self.notes[feature.name].text = "; ".join(filter(None, says))
+            self.notes[feature.name].text = unbroken("; ".join(filter(None, says)))
         self._quiet = False
 
     def _price(self) -> None:
