@@ -93,7 +93,7 @@ def test_what_is_shown_in_the_fields_is_asked_whole_or_not_at_all(asking):
     assert (asking.settings.min_radius, asking.settings.gap) == (0.01, 0.1)
     before = asking.settings
     for mistake, words in (
-        ({"time_limit": "11"}, "time_limit: given 11, expected at most 10"),
+        ({"time_limit": "31"}, "time_limit: given 31, expected at most 30"),
         ({"time_limit": "", "n_trials": "9"}, "n_trials with engine 'exact'"),
         ({"n_trials": "", "min_distance": "far"}, "Distance of options: given 'far', expected a"),
         ({"min_distance": "", "node_limit": "1.5"}, "Boxes to open: .*expected a whole number"),
@@ -281,16 +281,16 @@ def test_where_the_class_is_to_win_the_tab_decides_by_that():
 
 
 @pytest.mark.parametrize(
-    ("complete", "resolution", "words"),
+    ("ended_by", "resolution", "words"),
     [
-        (True, None, "No allowed change gives more confidence than 99.2 %."),
-        (True, 0.01, "No allowed change adds a point to 99.2 %; every step shows smaller gains."),
-        (False, 0.01, "The time limit ended the search before it found a step."),
+        (None, None, "No allowed change gives more confidence than 99.2 %."),
+        (None, 0.01, "No allowed change adds a point to 99.2 %; every step shows smaller gains."),
+        ("time_limit", 0.01, "The time limit ended the search before it found a step."),
     ],
 )
-def test_of_one_step_no_more_is_said_than_is_known(asking, complete, resolution, words):
+def test_of_one_step_no_more_is_said_than_is_known(asking, ended_by, resolution, words):
     chart = SimpleNamespace(
-        session=asking, stairs=[(0.0, 0.992)], complete=complete, resolution=resolution
+        session=asking, stairs=[(0.0, 0.992)], ended_by=ended_by, resolution=resolution
     )
     assert FrontierChart._words(chart) == words
 

@@ -48,8 +48,8 @@ class Differences:
     def _show(self, found: list[Difference], many: int) -> None:
         heading("What differs most from accepted applicants", 3)
         note(
-            f"By rank among the {many:,} applicants of this table whom the model accepts. Usual: "
-            "their median, of a category the most frequent value. Without protected features."
+            f"By rank among the {many:,} accepted applicants of this table; usual is their median "
+            "or most frequent value."
         )
         rows = [(each.feature.title, each.own, each.usual) for each in found]
         grid(("feature", "this person", "usual"), rows, numbers=1, tight=True)
