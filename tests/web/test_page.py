@@ -894,6 +894,34 @@ def test_a_phone_needs_no_sideways_scrolling_and_has_room_for_fingers(session):
 
 
 @needs_browser
+@pytest.mark.parametrize("screen", SCREENS, ids=["phone", "desk"])
+def test_many_columns_are_filtered_and_folded_and_fit_the_screen(session, screen):
+    page = session("/many", **screen)
+    pick(page)
+    page.locator(".differ table").wait_for()
+    expect(page.locator(".differ tbody tr")).to_have_count(5)
+    expect(page.locator(".facts").first).not_to_contain_text("…")
+    page.locator(".chart svg").wait_for()
+    assert width_beyond(page) == 0
+    assert page.evaluate("document.body.scrollHeight") < 2_500
+    tab(page, "What may change")
+    panel = page.locator(".nicegui-tab-panel").locator("visible=true")
+    rows = panel.locator(".locks li").locator("visible=true")
+    expect(rows).to_have_count(10)
+    panel.get_by_text("20 locked features").click()
+    expect(rows).to_have_count(30)
+    panel.get_by_label("Filter features").fill("month 7")
+    expect(rows).to_have_count(1)
+    panel.get_by_label("Filter features").fill("no such feature")
+    expect(rows).to_have_count(0)
+    expect(panel.get_by_text("No feature has these words")).to_be_visible()
+    tab(page, "Try values")
+    fields = page.locator(".trying .form .q-field").locator("visible=true")
+    expect(fields).to_have_count(10)
+    assert width_beyond(page) == 0
+
+
+@needs_browser
 def test_two_people_stand_side_by_side_and_what_follows_is_computed(session):
     page = session("/mortgages", viewport={"width": 390, "height": 844}, has_touch=True)
     pick(page)
@@ -955,6 +983,7 @@ def test_markup_in_names_and_values_is_text(session):
     page.get_by_role("switch", name="Refused only").click()
     expect(page.locator(".pager")).to_contain_text("400 people")
     pick(page)
+    choose(page, "Options", "3")
     for name in ("What may change", "Try values", "Compare"):
         tab(page, name)
         expect(page.locator(".nicegui-tab-panel").locator("visible=true")).to_contain_text(HOSTILE)
@@ -1105,7 +1134,7 @@ def test_of_two_people_each_number_is_the_models_own(lending):
     assert rows["decision"] == ["refused", "accepted"]
     assert rows["confidence"] == [percent(own.min()), percent(own.max())]
     cheapest = recourse.find(X.iloc[int(sides[0].name)], 0.6).options[0]
-    assert rows["its cost"][0] == f"{cheapest.cost:.3g}"
+    assert rows[f"its cost ({recourse.cost.words})"][0] == f"{cheapest.cost:.3g}"
     for name, change in cheapest.changes.items():
         feature = recourse.schema[name]
         assert rows[feature.title][0] == " → ".join(map(feature.describe, change))

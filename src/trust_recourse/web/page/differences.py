@@ -21,7 +21,7 @@ class Differences:
     def __init__(self, session: Session, people: PeopleTable) -> None:
         self.session, self.people = session, people
         self.latest = Latest(*status_line("Comparing with accepted applicants…"))
-        self.place = ui.element("div").classes("why answer")
+        self.place = ui.element("div").classes("differ answer")
         session.on(self._ask, "person", "decision")
 
     def _ask(self) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from trust_recourse.web.page.accepted import SHOWN
 from trust_recourse.web.page.by_hand import ByHand
 from trust_recourse.web.page.cards import Cards
 from trust_recourse.web.page.compare import Compare
@@ -83,7 +84,7 @@ class Screen:
         with ui.element("section").classes("panel"):
             Decision(session)
             Reasons(session)
-            if session.people is not None:
+            if session.people is not None and len(session.people.recourse.schema.names) > SHOWN:
                 Differences(session, session.people)
             AskingPanel(session)
             Conditions(session)
