@@ -19,8 +19,9 @@ WAIT = 60_000  # milliseconds, at most, for each thing that a picture shows
 
 def answered(page):
     """A person is picked, and all that is worked out of them is there."""
+    page.get_by_role("slider").fill("70")
     page.locator("button.person", has_text=PERSON).click()
-    for place in (".facts", ".chart svg", ".price"):
+    for place in (".facts", ".chart svg"):
         page.locator(place).first.wait_for()
     page.wait_for_function("!document.querySelector('.cards').innerText.includes('…')")
 
@@ -34,7 +35,9 @@ def below(page):
 def out_of_reach(page):
     """What the answer needs is locked."""
     answered(page)
+    page.get_by_role("tab", name="What may change").click()
     page.get_by_role("switch", name="nodes may change").click()
+    page.get_by_role("button", name="Which limits hold them back?").click()
     page.get_by_text("If nodes may change").wait_for()
     page.locator(".chart svg").wait_for()
     page.evaluate("scrollTo(0, 0)")
