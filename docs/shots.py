@@ -27,9 +27,10 @@ def answered(page):
 
 
 def below(page):
-    """The same where the list stands above: the page has gone down to the answer by itself."""
+    """The same where the list stands above: it folds by itself, and the answer is in view."""
     answered(page)
-    page.wait_for_function("document.querySelector('.body').getBoundingClientRect().top < 1")
+    page.wait_for_function("!document.querySelector('.who').open")
+    page.locator(".verdict").first.scroll_into_view_if_needed()
 
 
 def out_of_reach(page):

@@ -80,8 +80,8 @@ class Accepted:
 
 def _unbroken(each: Difference) -> str:
     """A title and its value; a number stays on the line of its unit and the title's last word."""
-    own = f"{each.feature.title} {each.own}"
-    return own.replace(f" {each.own}", f" {each.own}".replace(" ", "\N{NO-BREAK SPACE}"))
+    own = f" {each.own}".replace(" ", "\N{NO-BREAK SPACE}")
+    return f"{each.feature.title}:{own}"
 
 
 def _usual(feature: Feature, column: NDArray[np.float64]) -> float:

@@ -175,7 +175,7 @@ class Cards:
             if result.recourse.exact and option.changes and not lasting:
                 found = await self.session.state.work(lambda at=at: result.range_words(at))  # type: ignore[misc]
                 schema = result.recourse.schema
-                said = [f"{schema[name].heading} {span}" for name, span in found.items()]
+                said = [f"{schema[name].heading}: {span}" for name, span in found.items()]
             self.safety[at][2].text = unbroken("\n".join(said))
 
     def _safe(self, at: int, found: Safety) -> None:

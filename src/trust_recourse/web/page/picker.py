@@ -25,15 +25,16 @@ class Picker:
         with ui.element("details").classes("who").props("open") as self.fold:
             with ui.element("summary"):
                 heading("Who")
-            self._search_fields()
-            self.list = ui.element("ul").classes("people")
-            with ui.element("nav").classes("pager") as self.pager:
-                self.pager.props["aria-label"] = "Pages of people"
-                self.back = press(
-                    "", self._back, icon="chevron_left", told="Previous page of people"
-                )
-                self.where = ui.label().classes("muted numbers")
-                self.on = press("", self._on, icon="chevron_right", told="Next page of people")
+            with ui.element("div").classes("stack"):
+                self._search_fields()
+                self.list = ui.element("ul").classes("people")
+                with ui.element("nav").classes("pager") as self.pager:
+                    self.pager.props["aria-label"] = "Pages of people"
+                    self.back = press(
+                        "", self._back, icon="chevron_left", told="Previous page of people"
+                    )
+                    self.where = ui.label().classes("muted numbers")
+                    self.on = press("", self._on, icon="chevron_right", told="Next page of people")
         self.latest = Latest(*status_line("Reading the table…"))
         session.on(self._mark, "person")
         session.on(self._again, "decision")
