@@ -19,22 +19,26 @@ WAIT = 60_000  # milliseconds, at most, for each thing that a picture shows
 
 def answered(page):
     """A person is picked, and all that is worked out of them is there."""
+    page.get_by_role("slider").fill("70")
     page.locator("button.person", has_text=PERSON).click()
-    for place in (".facts", ".chart svg", ".price"):
+    for place in (".facts", ".chart svg"):
         page.locator(place).first.wait_for()
     page.wait_for_function("!document.querySelector('.cards').innerText.includes('…')")
 
 
 def below(page):
-    """The same where the list stands above: the page has gone down to the answer by itself."""
+    """The same where the list stands above: it folds by itself, and the answer is in view."""
     answered(page)
-    page.wait_for_function("document.querySelector('.body').getBoundingClientRect().top < 1")
+    page.wait_for_function("!document.querySelector('.who').open")
+    page.locator(".verdict").first.scroll_into_view_if_needed()
 
 
 def out_of_reach(page):
     """What the answer needs is locked."""
     answered(page)
+    page.get_by_role("tab", name="What may change").click()
     page.get_by_role("switch", name="nodes may change").click()
+    page.get_by_role("button", name="Which limits hold them back?").click()
     page.get_by_text("If nodes may change").wait_for()
     page.locator(".chart svg").wait_for()
     page.evaluate("scrollTo(0, 0)")

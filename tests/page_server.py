@@ -74,6 +74,19 @@ def mortgages() -> tuple[pd.DataFrame, Recourse]:
     return X, Recourse(model, schema)
 
 
+def many_columns() -> tuple[pd.DataFrame, Recourse]:
+    """A table of thirty columns with long labels, of which a third may change."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({f"column_{at}": rng.integers(0, 50, 300) for at in range(30)})
+    model = DecisionTreeClassifier(max_depth=4, random_state=0)
+    model.fit(X, X["column_0"] + X["column_1"] + X["column_20"] > 75)
+    schema = Schema.infer(X).lock(*X.columns[10:])
+    for at, name in enumerate(X):
+        label = f"Amount that was paid on all accounts in month {at}"
+        schema = schema.update(name, label=label, unit="€")
+    return X, Recourse(model, schema, decision_threshold=0.7)
+
+
 class Endless(Recourse):
     """Seeks until it is called off."""
 
@@ -95,6 +108,7 @@ def desks(folder: Path) -> dict[str, AppState]:
     trees = HistGradientBoostingClassifier(max_iter=12, max_leaf_nodes=6, random_state=0)
     boosted = Recourse(trees.fit(seen, said), schema)
     houses, financed = mortgages()
+    wide, judged = many_columns()
     ledger = Ledger(folder / "promises.db", key="a key for the tests alone")
     named = {"organisation": "A clinic", "contact": "Ann Lee"}
     guarded = Schema.infer(X).update("nodes", protected=True, label="Lymph nodes")
@@ -112,6 +126,7 @@ def desks(folder: Path) -> dict[str, AppState]:
             **named,
             institution=Institution(NOTICES, reference=X),
         ),
+        "/many": AppState(judged, wide),
         "/mortgages": AppState(financed, houses),
         "/endless": AppState(Endless(recourse.model), X, limits=Limits(answer=1.5)),
     }

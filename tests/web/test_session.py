@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import json
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
+from typer.testing import CliRunner
 
 from page_server import loans
-from trust_recourse import Ledger, Option, Recourse, Schema
+from trust_recourse import Ledger, Option, Recourse, Schema, load
+from trust_recourse.cli import app
+from trust_recourse.question import Target
+from trust_recourse.report.answers import answers, safety
 from trust_recourse.report.letter import letter
 from trust_recourse.report.refusal import refusal
+from trust_recourse.schema.scalars import plain
+from trust_recourse.vocabulary import TIME_LIMIT, outside
+from trust_recourse.web import bodies
+from trust_recourse.web.page.cards import limit_words
 from trust_recourse.web.page.frontier_chart import FrontierChart
 from trust_recourse.web.page.people import PeopleTable
 from trust_recourse.web.page.promises import outstanding, promise_once, redeemed
 from trust_recourse.web.page.question import tried, with_kept
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.settings import parts
+from trust_recourse.web.questions import put
 from trust_recourse.web.service import _Example
 from trust_recourse.web.state import AppState, Limits
 from worlds import paper_machine
@@ -66,6 +76,100 @@ def test_nothing_is_left_of_an_answer_once_its_question_is_another(asking, chang
     assert asking.result is None
 
 
+def told(result):
+    """An answer as it is printed and sent."""
+    return json.loads(json.dumps(answers(result, safety(result))))
+
+
+@pytest.mark.parametrize("more", [{}, {"n_options": 3}, {"max_changes": 1}, {"confidence": 0.8}])
+def test_page_service_and_command_return_the_same_options(lending, tmp_path, more):
+    recourse, X = lending
+    recourse.model.save(tmp_path / "m.safetensors")
+    X.to_csv(tmp_path / "people.csv", index=False)
+    recourse = Recourse(load(tmp_path / "m.safetensors"), decision_threshold=0.6, wanted="yes")
+    row = next(at for at, x in X.iterrows() if recourse.confidence(x) < 0.6)
+    state = AppState(recourse, X)
+    session = Session(state, PeopleTable(recourse, X))
+    session.meet("Bo", session.people.row(row))
+    if more:
+        session.ask(**more)
+    asyncio.run(session.answer())
+    texts = {outside(part): value for part, value in more.items()}
+    flags = [text for part, value in texts.items()
+             for text in (f"--{part.replace('_', '-')}", str(value))]  # fmt: skip
+    command = ["find", str(tmp_path / "m.safetensors"), "--data", str(tmp_path / "people.csv")]
+    command += ["--wanted", str(recourse.wanted)]
+    run = CliRunner().invoke(
+        app, [*command, "--row", str(row), "--threshold", "0.6", "--json", *flags]
+    )
+    assert run.exit_code == 0, run.output
+    by_command = json.loads(run.stdout)
+    values = {name: plain(value) for name, value in session.question.person.items()}
+    by_service = told(put(state, bodies.Question.model_validate({"person": values, **texts})))
+    by_page = told(session.result)
+    for other in (by_page, by_service):
+        assert other["targets"] == by_command["targets"]
+        for part in ("changes", "cost", "confidence", "status"):
+            assert [o[part] for o in other["options"]] == [o[part] for o in by_command["options"]]
+    assert by_page["options"]
+    assert session.result.question.time_limit == TIME_LIMIT
+    state.close()
+
+
+def test_the_cheapest_of_several_options_is_an_answer_before_the_others(asking):
+    told = []
+    asking.ask(n_options=3)
+    asking.on(lambda: told.append((asking.result, asking.more)), "answer")
+    asyncio.run(asking.answer())
+    (first, searching), (last, done) = told
+    assert (searching, done) == (True, False)
+    assert len(first.options) == 1 < len(last.options)
+    assert first.options[0].x.equals(last.options[0].x)
+    told.clear()
+    asking.ask(confidence=1 - 1e-9)  # out of reach: no other options follow
+    asyncio.run(asking.answer())
+    assert [more for _, more in told] == [False]
+
+
+def test_a_limit_that_ended_a_search_is_named(asking):
+    asking.ask(node_limit=1, confidence=0.9)
+    asyncio.run(asking.answer())
+    (words,) = limit_words(asking.result)
+    assert "1 boxes ended the search" in words
+    asking.ask(node_limit=None)
+    asyncio.run(asking.answer())
+    assert limit_words(asking.result) == []
+
+
+def test_a_person_is_compared_by_ranks_among_accepted_applicants(lending):
+    recourse, X = lending
+    people, schema = PeopleTable(recourse, X), recourse.schema
+    accepted = people.accepted(Target(0.5))
+    inside = X[recourse.confidences(schema.encode(X)) >= 0.5]
+    assert len(accepted.codes) == len(inside)
+    at = int(recourse.confidences(schema.encode(X)).argmin())
+    found = accepted.differences(schema.encode(X)[at])
+    assert 0 < len(found) <= 5
+    assert "children" not in {each.feature.name for each in found}  # it is protected
+
+    def distance(name):
+        feature, own = schema[name], X[name].iloc[at]
+        column = inside[name].dropna()
+        if feature.kind == "category":
+            return 0.5 * (inside[name] != own).mean()
+        codes = np.array([feature.code_of(value) for value in column])
+        code = feature.code_of(own)
+        return abs((codes < code).mean() + 0.5 * (codes == code).mean() - 0.5)
+
+    told = [distance(each.feature.name) for each in found]
+    assert told == sorted(told, reverse=True)
+    assert all(each.own != each.usual for each in found)
+    income = next((each for each in found if each.feature.name == "income"), None)
+    usual = sorted(inside["income"])[(len(inside) - 1) // 2]
+    assert income is None or income.usual == schema["income"].describe(usual)
+    assert found[0].own.split()[0] in accepted.summary(schema.encode(X)[at])
+
+
 def test_what_is_kept_is_no_other_answer(asking):
     told = []
     asking.on(lambda: told.append("answer"), "answer")
@@ -93,7 +197,7 @@ def test_what_is_shown_in_the_fields_is_asked_whole_or_not_at_all(asking):
     assert (asking.settings.min_radius, asking.settings.gap) == (0.01, 0.1)
     before = asking.settings
     for mistake, words in (
-        ({"time_limit": "11"}, "time_limit: given 11, expected at most 10"),
+        ({"time_limit": "31"}, "time_limit: given 31, expected at most 30"),
         ({"time_limit": "", "n_trials": "9"}, "n_trials with engine 'exact'"),
         ({"n_trials": "", "min_distance": "far"}, "Distance of options: given 'far', expected a"),
         ({"min_distance": "", "node_limit": "1.5"}, "Boxes to open: .*expected a whole number"),
@@ -183,6 +287,8 @@ def test_the_tables_values_can_be_taken_again(asking):
 
 
 def test_what_is_outstanding_is_promised_once_and_redeemed_by_whom_it_was_made_to(asking, tmp_path):
+    asking.ask(n_options=2)
+    asyncio.run(asking.answer())
     last = datetime.date.today() + datetime.timedelta(90)
     with Ledger(tmp_path / "promises.db", key="a key for the tests alone") as ledger:
         made, new = promise_once(ledger, asking.result, 0, "bo", last)
@@ -281,16 +387,16 @@ def test_where_the_class_is_to_win_the_tab_decides_by_that():
 
 
 @pytest.mark.parametrize(
-    ("complete", "resolution", "words"),
+    ("ended_by", "resolution", "words"),
     [
-        (True, None, "No allowed change gives more confidence than 99.2 %."),
-        (True, 0.01, "No allowed change adds a point to 99.2 %; every step shows smaller gains."),
-        (False, 0.01, "The time limit ended the search before it found a step."),
+        (None, None, "No allowed change gives more confidence than 99.2 %."),
+        (None, 0.01, "No allowed change adds a point to 99.2 %; every step shows smaller gains."),
+        ("time_limit", 0.01, "The time limit ended the search before it found a step."),
     ],
 )
-def test_of_one_step_no_more_is_said_than_is_known(asking, complete, resolution, words):
+def test_of_one_step_no_more_is_said_than_is_known(asking, ended_by, resolution, words):
     chart = SimpleNamespace(
-        session=asking, stairs=[(0.0, 0.992)], complete=complete, resolution=resolution
+        session=asking, stairs=[(0.0, 0.992)], ended_by=ended_by, resolution=resolution
     )
     assert FrontierChart._words(chart) == words
 

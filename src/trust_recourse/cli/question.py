@@ -23,7 +23,7 @@ from trust_recourse.cli.numbers import told_plainly
 from trust_recourse.cli.root import app
 from trust_recourse.search.engines import BY_TRIAL, Anywhere
 from trust_recourse.tables import read
-from trust_recourse.vocabulary import HELP, SPAN, Mode, PlausibleBy, outside
+from trust_recourse.vocabulary import HELP, SPAN, TIME_LIMIT, Mode, PlausibleBy, outside
 
 if TYPE_CHECKING:
     from trust_recourse import Recourse, Result, Schema
@@ -65,7 +65,6 @@ Wanted = Annotated[
 Threshold = Annotated[float | None, _option("decision_threshold", "T")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Also print all values of the person.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-TIME_LIMIT = 30.0
 TimeLimit = Annotated[
     float | None,
     _option("time_limit", "SECONDS", f"`inf` for no limit. [default: {TIME_LIMIT:g}]"),

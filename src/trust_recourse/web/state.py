@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from trust_recourse.cancel import Cancelled, cancellable, check
 from trust_recourse.measure import plausible_by
 from trust_recourse.report.institution import Institution
+from trust_recourse.vocabulary import TIME_LIMIT
 from trust_recourse.web.people import person_like
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Limits:
 
     searches: int = 2  # at once
     waiting: int = 64  # for their turn; the next is told to come again
-    seconds: float = 10.0  # of search for one confidence
+    seconds: float = TIME_LIMIT  # of search for one confidence
     answer: float = 60.0  # seconds for all that one request asks, once it has its turn
     options: int = 10
     levels: int = 20  # confidences asked for at once

@@ -1,9 +1,10 @@
 """The page for a case worker: pick a person, slide the confidence, see what would change the no.
 
-`people` who to pick · `question` what is asked and worked out · `limits` how far a value may go ·
-`words` how numbers are written · `latest` only the newest question is answered · `session` one
-browser tab · `screen` how the parts are laid out · `picker`, `form`, `reasons`, `cards`,
-`frontier_chart`, `locks`, `what_if`, `compare`, `two_people`, `exports`, `promises` the parts ·
+`people` who to pick · `accepted` how a person differs from accepted applicants · `question` what is
+asked and worked out · `limits` how far a value may go · `words` how numbers are written · `latest`
+only the newest question is answered · `session` one browser tab · `screen` how the parts are laid
+out · `picker`, `form`, `reasons`, `differences`, `cards`, `features`, `frontier_chart`, `locks`,
+`what_if`, `compare`, `two_people`, `exports`, `promises` the parts ·
 `look.css` how they look.
 """
 

@@ -30,7 +30,9 @@ class ByHand:
             note("What is typed here is asked about at once; the table keeps what it has.")
             self.said = note("")
             self.back = press("Back to the table’s values", session.restore)
-            self.form = Form(session.state.recourse.schema, self._changed)
+            self.form = Form(
+                session.state.recourse.schema, self._changed, fold=session.people is not None
+            )
         session.on(self._person, "person")
         session.on(self._back, "person", "gap")
         self._words()

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 FEWER = "No other way was found that leaves half of this as it is and is no part of it."
 GLOSSARY = {
     "Confidence": "the model’s, in a yes at just these values, rounded down.",
-    "Cost": "adds up how far each value moves, in units of its scale.",
+    "Cost": "how far the values move, each in units of its scale; L1 is the sum of these moves, L2 "
+    "their length, L0 their number.",
     "Robustness under noise": "how likely a yes stays one if every number is off by chance, by "
     f"{SIGMA:.0%} of its scale or so. Whole numbers move as a whole.",
     "Certified radius": "a yes stays a yes while every number is off by less than that share of "
@@ -63,12 +64,16 @@ class Cards:
                 note("The options appear with a person.").classes("wide-card")
 
     def _none(self, why: str) -> None:
-        """Say why there is no answer, and take away those to an earlier question."""
-        self._empty()
+        """Say why there is no answer, or no more of it; cards of an earlier question go."""
+        if self.session.result is None:
+            self._empty()
         self._failed(why)
+        self.session.more = False
+        self.session.settle()
 
     def _ask(self) -> None:
         if self.session.question is not None:
+            self.place.classes(remove="current")
             self.search.ask(self.session.answer)
 
     def _show(self) -> None:
@@ -76,6 +81,7 @@ class Cards:
         assert result is not None
         self.more.stop()
         self.place.clear()
+        self.place.classes("current")
         self.safety = {}
         self.place.props["data-asked"] = f"{_asked(result):.4f}"  # what the cards answer
         status = next(iter(result.status.values()))
@@ -88,16 +94,16 @@ class Cards:
                 self._card(result, at, option)
             fewer = (
                 len(result.options) < self.session.settings.n_options
+                and not self.session.more
                 and status is not Status.ALREADY_MET
             )
             if result.options and fewer:
                 note(FEWER).classes("wide-card")
+            for sentence in limit_words(result):
+                note(sentence).classes("wide-card")
             if result.options:
-                _glossary()
-        if result.options:
-            self.more.ask(lambda: self._safeties(result))
-        elif status is Status.INFEASIBLE and result.recourse.exact:
-            self.more.ask(lambda: self._far(result))
+                _glossary(result.recourse.cost.words)
+        self.more.ask(lambda: self._complete(result, status))
 
     # ------------------------------------------------------------ one option
 
@@ -119,7 +125,7 @@ class Cards:
                 _fact(f"Cost ({result.recourse.cost.words})", cost(option.cost))
                 kept = _fact("Robustness under noise", "…")
                 radius = _fact("Certified radius", "…")
-                room = _fact("Holds for", "…")
+                room = _fact("Holds for", "…").classes("lines")
             self.safety[at] = (radius, kept, room)
             ui.label(known.sentence).classes("muted note")
             if option.changes:
@@ -151,17 +157,26 @@ class Cards:
                 with ui.element("li"):
                     ui.label("as they are")
 
+    async def _complete(self, result: Result, status: Status) -> None:
+        """Fill in what takes longer than the answer, then let other parts of the page begin."""
+        if result.options:
+            await self._safeties(result)
+        elif status is Status.INFEASIBLE and result.recourse.exact:
+            await self._far(result)
+        if not self.session.more:
+            self.session.settle()
+
     async def _safeties(self, result: Result) -> None:
         for at in list(self.safety):
             self._safe(at, await self.session.state.work(lambda at=at: safety_of(result, at)))  # type: ignore[misc]
         for at, option in enumerate(result.options):
-            said = "just these values"
+            said = ["just these values"]
             lasting = option.target in result.survival
             if result.recourse.exact and option.changes and not lasting:
                 found = await self.session.state.work(lambda at=at: result.range_words(at))  # type: ignore[misc]
                 schema = result.recourse.schema
-                said = "; ".join(f"{schema[name].heading} {span}" for name, span in found.items())
-            self.safety[at][2].text = unbroken(said)
+                said = [f"{schema[name].heading}: {span}" for name, span in found.items()]
+            self.safety[at][2].text = unbroken("\n".join(said))
 
     def _safe(self, at: int, found: Safety) -> None:
         radius, kept, _ = self.safety[at]
@@ -175,6 +190,7 @@ class Cards:
                     label.text = "not known"
         with self.place:
             note(why)
+        self.session.settle()
 
     # ------------------------------------------------------------ no option
 
@@ -183,7 +199,7 @@ class Cards:
             heading("Out of reach", 3)
             ui.label(f"{_target(result)}: {Status.INFEASIBLE.sentence}")
             if result.recourse.exact:
-                self.far_note = note("Looking for how far this person can get…")
+                self.far_note = note("Searching for the highest confidence within reach…")
 
     async def _far(self, result: Result) -> None:
         state = self.session.state
@@ -197,15 +213,25 @@ class Cards:
                     "Ask for this", lambda: self.session.ask(confidence=max_confidence.confidence),
                     told="Ask for the furthest confidence within reach",
                 )  # fmt: skip
-            looking = note("Looking for the limits that hold them back…")
-        table = await state.work(lambda: result.binding(time_limit=EACH))
+            button = press("Which limits hold them back?", lambda: self._relax(result, button))
+
+    def _relax(self, result: Result, button: ui.button) -> None:
+        button.delete()
         with self.far:
-            looking.delete()
-            self._binding(table)
+            waiting, _ = status_line("Searching with each limit relaxed, one after another…")
+            waiting(True)
+
+        async def work() -> None:
+            table = await self.session.state.work(lambda: result.binding(time_limit=EACH))
+            waiting(False)
+            with self.far:
+                self._binding(table)
+
+        self.more.ask(work)
 
     def _binding(self, table: Any) -> None:
         if table.empty:
-            note("No single limit, if lifted, would lead further.")
+            note("Relaxing any single limit would not lead further.")
             return
         ui.label("What holds them back").classes("strong")
         with ui.element("ul").classes("changes"):
@@ -219,11 +245,17 @@ class Cards:
         with ui.element("article").classes("card wide-card"):
             heading("Not found in time", 3)
             ui.label(f"{_target(result)}: {Status.NOT_FOUND.sentence}")
-            seconds = self.session.state.limits.seconds
-            note(
-                f"The search ended after {seconds:g} seconds. Ask for less confidence or fewer "
-                "options, or have the server started with more time."
-            )
+            note("Ask for less confidence or fewer options, or lock a feature.")
+
+
+def limit_words(result: Result) -> list[str]:
+    """A sentence for each target whose search a limit ended."""
+    said = []
+    for target, limit in result.ended_by.items():
+        given = getattr(result.question, limit)
+        name = f"the time limit of {given:g} s" if limit == "time_limit" else f"{given:,} boxes"
+        said.append(f"{target.words}: {name} ended the search. Settings has this limit.")
+    return said
 
 
 def furthest_words(found: Reach) -> str:
@@ -249,13 +281,14 @@ def _asked(result: Result) -> float:
     return next(iter(result.status)).confidence
 
 
-def _glossary() -> None:
-    """A line for each word and button of the cards, once it is opened."""
+def _glossary(words: str) -> None:
+    """A line for each word and button of the cards, once it is opened; the cost by its words."""
     with ui.element("details").classes("wide-card meanings"):
         with ui.element("summary"):
             heading("What the words and buttons mean", 3)
         with ui.element("dl").classes("glossary"):
             for name, meaning in GLOSSARY.items():
+                name = f"{name} ({words})" if name == "Cost" else name
                 with ui.element("dt").classes("strong"):
                     ui.label(name)
                 with ui.element("dd"):

@@ -116,14 +116,15 @@ class Compare:
         self.said.text = ""
         self.place.clear()
         with self.place:
-            self._told(found)
+            self._told(found, result.recourse.cost.words)
 
-    def _told(self, found: Comparison) -> None:
+    def _told(self, found: Comparison, cost_words: str) -> None:
         found = replace(found, writing=AS_CARDS)
         ui.label(found.sentence[:1].upper() + found.sentence[1:]).classes("strong")
         table = found.words()
         names = [name.capitalize() for name in found.names]
-        rows = [(str(row), *map(str, table.loc[row])) for row in table.index]
+        titles = {"cost": f"cost ({cost_words})"}
+        rows = [(titles.get(row, str(row)), *map(str, table.loc[row])) for row in table.index]
         grid(("", *names), rows, numbers=1, paired=True)
         why = found.explanation
         if isinstance(why, RuleExplanation):

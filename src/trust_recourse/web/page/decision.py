@@ -89,10 +89,7 @@ class AskingPanel:
             throttle=THROTTLE,
         )
         with ui.element("div").classes("asking"):
-            note(
-                "Drag it, or press the arrow keys; the answer follows. Options: how many different "
-                "ways are shown."
-            ).classes("beside")
+            note("Drag it or press the arrow keys; the answer follows.").classes("beside")
             counts = list(range(1, min(5, session.state.limits.options) + 1))
             many = ui.select(counts, label="Options", value=session.settings.n_options)
             many.props("outlined dense").classes("short")

@@ -10,8 +10,9 @@ import numpy as np
 from nicegui import ui
 
 from trust_recourse.schema.scalars import plain
+from trust_recourse.web.page.features import FeatureList
 from trust_recourse.web.page.words import follows
-from trust_recourse.wording import written
+from trust_recourse.wording import unbroken, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,14 +26,13 @@ class Form:
     What follows from others is not typed but computed, and its field says from what.
     """
 
-    def __init__(self, schema: Schema, then: Callable[[], None]) -> None:
+    def __init__(self, schema: Schema, then: Callable[[], None], *, fold: bool = True) -> None:
         self.schema = schema
         self.fields: dict[str, ui.input | ui.select] = {}
         self.features = {feature.name: feature for feature in schema}
         self._then, self._quiet = then, False
-        with ui.element("div").classes("form"):
-            for feature in schema:
-                self.fields[feature.name] = self._field(feature)
+        FeatureList(schema, self._field, kind="form", fold=fold)
+        self.fields = {name: self.fields[name] for name in self.features}
 
     def _field(self, feature: Feature) -> ui.input | ui.select:
         unit = f" ({feature.unit})" if feature.unit not in ("", feature.title) else ""
@@ -48,6 +48,7 @@ class Form:
         if _computed(feature):
             field.props("readonly")
         field.on_value_change(self._changed)
+        self.fields[feature.name] = field
         return field
 
     def _changed(self) -> None:
@@ -85,7 +86,7 @@ class Form:
     def hint(self, name: str, text: str, *, doubted: bool = False) -> None:
         """Say something under a field, after what it follows from; a doubt stands out."""
         says = (follows(self.features[name], self.schema), text)
-        self.fields[name].props["hint"] = "; ".join(filter(None, says))
+        self.fields[name].props["hint"] = unbroken("; ".join(filter(None, says)))
         self.fields[name].classes(**{"add" if doubted else "remove": "doubted"})
 
     def values(self) -> dict[str, Any] | None:

@@ -13,6 +13,7 @@ from trust_recourse.web.page.words import cost, percent
 from trust_recourse.wording import signed
 
 if TYPE_CHECKING:
+    import pandas as pd
     from nicegui.events import EChartPointClickEventArguments
 
     from trust_recourse.web.page.session import Session
@@ -22,8 +23,14 @@ Step = tuple[float, float]  # cost and confidence
 RESOLUTION = 0.01  # of confidence between neighbours
 OPTION = 18  # pixels across the dot of an option
 CLEAR = OPTION // 2 + 3  # pixels from an axis to its numbers, that a dot on it does not reach
+STAGES = (100, 1_000, None)  # boxes of each search; what the first ones find is drawn meanwhile
 DRAWN = 200  # steps at most; a longer staircase is thinned
 EVERY, FEWER = "Every step", "Fewer steps"
+ENDED = {
+    "time_limit": "The time limit ended the search",
+    "max_steps": "The search ended at its greatest number of steps",
+    "node_limit": "The search goes on",
+}
 NUMBERS_ONLY = "p => 'cost ' + p.value[0].toPrecision(3) + ', confidence ' + (Math.floor(p.value[1] * 1000) / 10).toFixed(1) + ' %'"  # noqa: E501
 
 
@@ -33,6 +40,7 @@ class FrontierChart:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.stairs: list[tuple[float, float]] = []
+        self.ended_by: str | None = None  # the limit that ended their search
         self.through: set[float] = set()  # levels that they are known to lead through
         self.resolution: float | None = RESOLUTION
         self.locks: Any = None
@@ -40,7 +48,7 @@ class FrontierChart:
         self.before: Step | None = None  # of the answer before, to much the same question
         heading("What each cost buys")
         self.said = note("")
-        self.latest = Latest(*status_line("Working out the stairs…"))
+        self.latest = Latest(*status_line("Searching for more steps…"))
         with ui.element("div").classes("line-up levels") as self.key:  # in the chart, dots hide it
             self.asked = ui.label().classes("level asked")
             self.threshold = ui.label().classes("level threshold")
@@ -53,13 +61,15 @@ class FrontierChart:
                 -1: press("A step down", lambda: self._walk(-1), icon="south_west"),
                 1: press("A step up", lambda: self._walk(1), icon="north_east"),
             }
+            for button in self.walks.values():
+                button.props["title"] = "Ask for the next step"
             self.every = press(EVERY, self._every, icon="stairs")
             self.step = ui.label().classes("wide numbers")
             self.step.props["role"] = "status"
-            note("Up and down ask for the next step; every step draws the smallest, too.")
         session.on(self._empty, "person")
         session.on(self._question, "question")
         session.on(self._answer, "answer")
+        session.on(self._climb, "settled")
         self._empty()
 
     def _empty(self) -> None:
@@ -75,14 +85,18 @@ class FrontierChart:
         asked = question.question
         limits = asked.cost, str(asked.limits), asked.max_changes
         locks = (asked.lock, question.freed, *limits)
-        level = self.session.confidence
+        self.latest.stop()  # the cards come first
         if locks != self.locks:
             self.stairs, self.locks = [], locks
             self.now = self.before = None
             self._draw_by(RESOLUTION)
             self._draw()
-            self.latest.ask(self._work)
-        elif self.stairs and level not in self.through:
+
+    def _climb(self) -> None:
+        """Search for the steps that are not drawn yet, once the cards are complete."""
+        asked = self.session.question is not None and self.session.state.recourse.exact
+        drawn = self.stairs and self.complete and self.session.confidence in self.through
+        if asked and not drawn:
             self.latest.ask(self._work)
 
     def _every(self) -> None:
@@ -106,16 +120,22 @@ class FrontierChart:
         session, question = self.session, self.session.question
         assert question is not None
         recourse, limit = session.recourse, session.state.limits.seconds
-        level = session.confidence
-        table = await session.state.work(
-            lambda: recourse.frontier(
-                question.person, level, resolution=self.resolution, time_limit=limit
-            )
-        )
+        for boxes in STAGES:
+            table = await session.state.work(
+                lambda boxes=boxes: recourse.frontier(  # type: ignore[misc]
+                    question.person, session.confidence, resolution=self.resolution,
+                    time_limit=limit, node_limit=boxes,
+                )
+            )  # fmt: skip
+            self._drawn(table, session.confidence)
+            if table.attrs["ended_by"] != "node_limit":
+                return
+
+    def _drawn(self, table: pd.DataFrame, level: float) -> None:
         self.stairs = list(steps(table, DRAWN))
         self.through = {level, *(confidence for _, confidence in self.stairs)}
         self.ends = table.attrs["from"], table.attrs["to"]
-        self.complete, self.all = bool(table.attrs["complete"]), len(table)
+        self.ended_by, self.all = table.attrs["ended_by"], len(table)
         self._draw()
 
     def _draw(self) -> None:
@@ -151,6 +171,11 @@ class FrontierChart:
         return ((asked and asked.question.cost) or own).words
 
     @property
+    def complete(self) -> bool:
+        """Whether the stairs are all that the resolution asks for."""
+        return not self.ended_by
+
+    @property
     def _levels(self) -> tuple[float | None, float | None]:
         """The confidence asked for and that of the decision; to win is none."""
         if self.session.decision.mode == "wins":
@@ -164,8 +189,8 @@ class FrontierChart:
             return "This model has no cells, so its stairs are not known."
         if not self.stairs:
             return ""
-        if len(self.stairs) == 1 and not self.complete:
-            return "The time limit ended the search before it found a step."
+        if len(self.stairs) == 1 and self.ended_by:
+            return f"{ENDED[self.ended_by]} before it found a step."
         if len(self.stairs) == 1:
             most = percent(self.stairs[0][1])
             if self.resolution is None:
@@ -173,7 +198,8 @@ class FrontierChart:
             return f"No allowed change adds a point to {most}; every step shows smaller gains."
         thinned = f", of which {len(self.stairs)} are drawn" if len(self.stairs) < self.all else ""
         ends = " to ".join(map(percent, self.ends))
-        cut = "" if self.complete else f" The time limit ended it: it is complete from {ends}."
+        so_far = "" if self.ends[0] == self.ends[1] else f": it is complete from {ends}"
+        cut = f" {ENDED[self.ended_by]}{so_far}." if self.ended_by else ""
         within = "" if self.resolution is None else ", to within a point"
         return (
             f"{self.all} steps{thinned}, from {percent(self.stairs[0][1])} to "

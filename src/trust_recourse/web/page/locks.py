@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from trust_recourse.web.page.features import FeatureList, is_long
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.limits import ENDS, Judged, has_limits, judged
 from trust_recourse.web.page.parts import note, status_line
 from trust_recourse.web.page.question import Price, price
 from trust_recourse.web.page.words import STANDS, conditions, cost, follows, limits
-from trust_recourse.wording import written
+from trust_recourse.wording import unbroken, written
 
 if TYPE_CHECKING:
     from trust_recourse import Feature
@@ -26,27 +27,30 @@ class Locks:
 
     def __init__(self, session: Session) -> None:
         self.session, self.open, self._quiet = session, False, False
+        self.unfolded = False
         self.switches: dict[str, ui.switch] = {}
         self.notes: dict[str, ui.label] = {}
         self.prices: dict[str, ui.label] = {}
         note(
-            "Switch off what this person cannot or does not want to change, or say from where to "
-            "where it may go if it does not stay. Beside each is what the cheapest answer would "
-            "cost with that switch turned. What follows from others has no switch: lock what it "
-            "follows from. Locks and limits are of this person alone, and stay "
-            "until this tab is closed."
+            "Switch off what this person cannot or does not want to change, or set limits for it. "
+            "At its right is what the cheapest answer would cost with that switch turned. What "
+            "follows from others has no switch: lock those instead. Locks and limits belong "
+            "to this person and last until this tab is closed."
         )
+        self.unit = note("")
         self.latest = Latest(*status_line("Pricing the locks…"))
-        with ui.element("ul").classes("locks") as self.list:
-            for feature in session.state.recourse.schema:
-                self._row(feature)
+        with ui.element("div").classes("prices") as self.place:
+            self.list = FeatureList(
+                session.state.recourse.schema, self._row, tag="ul", kind="locks",
+                opened=self._opened,
+            )  # fmt: skip
         session.on(self._show, "person", "locks")
         session.on(self._outdated, "question")
-        session.on(self._price, "answer")
+        session.on(self._price, "settled")
         self._show()
 
-    def _row(self, feature: Feature) -> None:
-        with ui.element("li"):
+    def _row(self, feature: Feature) -> ui.element:
+        with ui.element("li") as row:
             with ui.element("div").classes("lock-name"):
                 if feature.derived:
                     ui.icon("functions").classes("follows").props["aria-hidden"] = "true"
@@ -58,8 +62,25 @@ class Locks:
                     ui.label(feature.title).classes("what")
                     self.notes[feature.name] = note("")
             if has_limits(feature):
-                LimitFields(self.session, feature)
+                self._limits(feature)
             self.prices[feature.name] = ui.label().classes("numbers price")
+        return row
+
+    def _limits(self, feature: Feature) -> None:
+        """The fields of the limits; in a long list each pair is folded."""
+        if not is_long(self.session.state.recourse.schema):
+            LimitFields(self.session, feature)
+            return
+        with ui.element("details").classes("limits"):
+            with ui.element("summary"):
+                ui.label("Limits")
+            LimitFields(self.session, feature)
+
+    def _opened(self, is_open: bool) -> None:
+        """The folded features can be seen: their prices are searched for, too."""
+        self.unfolded = is_open
+        if is_open:
+            self._price()
 
     def _turned(self, feature: Feature) -> None:
         if not self._quiet:
@@ -72,9 +93,9 @@ class Locks:
             self._price()
 
     def _outdated(self) -> None:
-        """What stands there is the price of an earlier question, until it is worked out anew."""
+        """What stands there is the price of an earlier question, until it is computed again."""
         self.latest.stop()
-        self.list.classes("outdated")
+        self.place.classes("outdated")
 
     def _show(self) -> None:
         question = self.session.question
@@ -92,11 +113,11 @@ class Locks:
                 limits(feature, person),
                 "freed by you" * freed,
             )
-            self.notes[feature.name].text = "; ".join(filter(None, says))
+            self.notes[feature.name].text = unbroken("; ".join(filter(None, says)))
         self._quiet = False
 
     def _price(self) -> None:
-        if self.open and self.session.result is not None:
+        if self.open and self.session.result is not None and not self.session.more:
             self.latest.ask(self._work)
 
     async def _work(self) -> None:
@@ -104,19 +125,23 @@ class Locks:
         assert question is not None
         assert result is not None
         state = session.state
+        self.unit.text = f"Prices are costs ({result.recourse.cost.words})."
         for label in self.prices.values():
             label.text = ""
-        self.list.classes(remove="outdated")
+        self.place.classes(remove="outdated")
         # Those that the answer uses first: their price is what is asked most.
         used = result.options[0].changes if result.options else {}
         for feature in sorted(state.recourse.schema, key=lambda f: f.name not in used):
-            if not question.fixed(feature):
+            if not question.fixed(feature) and self._can_be_seen(feature):
                 found = await state.work(
                     lambda f=feature: price(  # type: ignore[misc]
                         state.recourse, question, f, result, state.limits
                     )
                 )
                 self.prices[feature.name].text = price_words(found, question.may_change(feature))
+
+    def _can_be_seen(self, feature: Feature) -> bool:
+        return self.unfolded or self.list.fold is None or feature.movable
 
 
 class LimitFields:

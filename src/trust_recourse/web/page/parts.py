@@ -22,11 +22,19 @@ def note(text: str) -> ui.label:
     return ui.label(text).classes("muted note")
 
 
-def on_a_phone_go_to(place: str) -> None:
-    """Show a part of the page that stands above or below where all is in one column."""
+def on_a_phone_go_to(place: str, fold: str = "", unfold: str = "") -> None:
+    """Show a part of the page that stands above or below where all is in one column.
+
+    Another part is folded or unfolded first, as it takes the whole screen there.
+    """
+    turned = "".join(
+        f"document.querySelector('{part}').open = {is_open};"
+        for part, is_open in ((fold, "false"), (unfold, "true"))
+        if part
+    )
     ui.run_javascript(
-        "if (innerWidth <= 900) "
-        f"document.querySelector('{place}').scrollIntoView({{behavior: 'smooth'}})"
+        f"if (innerWidth <= 900) {{{turned}"
+        f"document.querySelector('{place}').scrollIntoView({{behavior: 'smooth'}})}}"
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from trust_recourse.question import TO_WIN, Target
+from trust_recourse.web.page.accepted import Accepted
 from trust_recourse.web.page.limits import unmarked
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class Listed(NamedTuple):
 
     at: int  # the row of the table
     name: str
-    values: str  # all of them, in words
+    values: str  # in words: all of few, of many those that differ most from accepted applicants
     confidence: float
     refused: bool
 
@@ -63,14 +64,18 @@ class PeopleTable:
     table: pd.DataFrame
 
     @cached_property
+    def _codes(self) -> Any:
+        return self.recourse.schema.encode(self._ours)
+
+    @cached_property
     def confidences(self) -> Any:
         """The wanted class's confidence for each row, by the model."""
-        return self.recourse.confidences(self.recourse.schema.encode(self._ours))
+        return self.recourse.confidences(self._codes)
 
     @cached_property
     def _beside(self) -> Any:
         """The wanted class's share beside the strongest of the others, for each row."""
-        return self.recourse.judged(self.recourse.schema.encode(self._ours), TO_WIN)
+        return self.recourse.judged(self._codes, TO_WIN)
 
     @cached_property
     def _columns(self) -> dict[str, tuple[Any, pd.Series[str]]]:
@@ -130,8 +135,7 @@ class PeopleTable:
         thousands. Who has a word whole comes before who has it as a part of another.
         """
         decision = decision or Target(self.recourse.decision_threshold)
-        judged = self._beside if decision.mode == "wins" else self.confidences
-        said_no = judged < decision.confidence
+        said_no = self._refused(decision)
         fits, whole = np.ones(len(self.table), dtype=bool), np.zeros(len(self.table), dtype=int)
         for word in sought(text, self._columns):
             fits &= self._have(word, "{}")
@@ -142,13 +146,31 @@ class PeopleTable:
         pages = max(-(-len(at) // A_PAGE), 1)
         page = min(max(page, 0), pages - 1)
         chosen = at[page * A_PAGE : (page + 1) * A_PAGE].tolist()
+        accepted = self.accepted(decision)
         listed = [
             Listed(
-                i, self.name(i), str(self.words[i]), float(self.confidences[i]), bool(said_no[i])
+                i, self.name(i), accepted.summary(self._codes[i]) or str(self.words[i]),
+                float(self.confidences[i]), bool(said_no[i]),
             )
             for i in chosen
-        ]
+        ]  # fmt: skip
         return FoundPage(listed, len(at), page, pages, left_out)
+
+    def _refused(self, decision: Target) -> Any:
+        judged = self._beside if decision.mode == "wins" else self.confidences
+        return judged < decision.confidence
+
+    def accepted(self, decision: Target) -> Accepted:
+        """The applicants of the table whom a decision accepts."""
+        if decision not in self._accepted:
+            self._accepted[decision] = Accepted(
+                self.recourse.schema, self._codes[~self._refused(decision)]
+            )
+        return self._accepted[decision]
+
+    @cached_property
+    def _accepted(self) -> dict[Target, Accepted]:
+        return {}
 
     def _have(self, word: Sought, pattern: str) -> Any:
         """Which rows have a word, where it is sought, as a pattern says."""

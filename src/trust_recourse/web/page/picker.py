@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from trust_recourse.web.page.accepted import SHOWN
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, on_a_phone_go_to, press, status_line
 from trust_recourse.web.page.words import percent
@@ -21,24 +22,31 @@ class Picker:
 
     def __init__(self, session: Session, people: PeopleTable) -> None:
         self.session, self.people, self.page = session, people, 0
-        heading("Who")
-        self.text = ui.input("Search a name or a value", on_change=self._again)
-        self.text.props("outlined dense clearable debounce=150").classes("wide")
-        self.said = note("")
-        self.refused = ui.switch("Refused only", value=True, on_change=self._again)
-        note("Off, those whom the model accepts are listed too.")
-        self.list = ui.element("ul").classes("people")
-        with ui.element("nav").classes("pager") as self.pager:
-            self.pager.props["aria-label"] = "Pages of people"
-            self.back = press("", self._back, icon="chevron_left", told="Previous page of people")
-            self.where = ui.label().classes("muted numbers")
-            self.on = press("", self._on, icon="chevron_right", told="Next page of people")
+        with ui.element("details").classes("who").props("open") as self.fold:
+            with ui.element("summary"):
+                heading("Who")
+            with ui.element("div").classes("stack"):
+                self._search_fields()
+                self.list = ui.element("ul").classes("people")
+                with ui.element("nav").classes("pager") as self.pager:
+                    self.pager.props["aria-label"] = "Pages of people"
+                    self.back = press(
+                        "", self._back, icon="chevron_left", told="Previous page of people"
+                    )
+                    self.where = ui.label().classes("muted numbers")
+                    self.on = press("", self._on, icon="chevron_right", told="Next page of people")
         self.latest = Latest(*status_line("Reading the table…"))
         session.on(self._mark, "person")
         session.on(self._again, "decision")
         session.on(self._say, "aside")
         self._say()
         self._again()
+
+    def _search_fields(self) -> None:
+        self.text = ui.input("Search a name or a value", on_change=self._again)
+        self.text.props("outlined dense clearable debounce=150").classes("wide")
+        self.said = note("")
+        self.refused = ui.switch("Refused only", value=True, on_change=self._again)
 
     def _say(self) -> None:
         aside = self.session.aside
@@ -47,6 +55,8 @@ class Picker:
             if aside is None
             else f"{aside[0]} is set aside: pick somebody to compare with."
         )
+        if len(self.people.recourse.schema.names) > SHOWN:
+            self.said.text += " Each shows the values that differ most from accepted applicants."
 
     def _again(self) -> None:
         self.page = 0
@@ -99,7 +109,7 @@ class Picker:
 
     def _picked(self, each: Listed) -> None:
         self.session.meet(each.name, self.people.row(each.at), self.people.id(each.at), at=each.at)
-        on_a_phone_go_to(".body")  # the answer is below the list
+        on_a_phone_go_to(".body", fold=".who")  # the answer is below the list
 
     def _mark(self) -> None:
         for item in self.list:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SAME = 1e-9  # of confidence
 EACH = 2.0  # seconds, at most, for each limit that is lifted to see what it holds back
+PRICED = 20_000  # boxes opened, at most, for the price of one lock
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,15 @@ class PersonQuestion:
     def held(self) -> bool:
         """Whether anything is locked, limited or freed beside the rules."""
         return bool(self.question.lock or self.question.limits or self.freed)
+
+    def in_parts(self, recourse: Recourse) -> tuple[PersonQuestion, ...]:
+        """The questions to search for in turn: where options are proved, the cheapest alone first.
+
+        It takes a fraction of the time of the others, and is the first of them.
+        """
+        if self.question.n_options == 1 or not recourse.proves(self.question.engine):
+            return (self,)
+        return replace(self, question=replace(self.question, n_options=1)), self
 
     def over(self, recourse: Recourse) -> Recourse:
         """The same model, with what is freed."""
@@ -123,7 +133,9 @@ def price(
     if asked.may_change(feature) and unused and proved:
         return Price(cost, cost, True)
     turned = asked.turned(feature)
-    turned = replace(turned, question=replace(turned.question, n_options=1))
+    boxes = min(turned.question.node_limit or PRICED, PRICED)
+    alone = replace(turned.question, n_options=1, node_limit=boxes if now.recourse.exact else None)
+    turned = replace(turned, question=alone)
     then, sure = _cost(find(recourse, turned, limits))
     return Price(cost, then, proved and sure)
 

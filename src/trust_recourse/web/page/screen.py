@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from trust_recourse.web.page.accepted import SHOWN
 from trust_recourse.web.page.by_hand import ByHand
 from trust_recourse.web.page.cards import Cards
 from trust_recourse.web.page.compare import Compare
 from trust_recourse.web.page.decision import AskingPanel, Decision
+from trust_recourse.web.page.differences import Differences
 from trust_recourse.web.page.exports import Exports
 from trust_recourse.web.page.frontier_chart import FrontierChart
 from trust_recourse.web.page.locks import Conditions, Freed, Locks
@@ -82,6 +84,8 @@ class Screen:
         with ui.element("section").classes("panel"):
             Decision(session)
             Reasons(session)
+            if session.people is not None and len(session.people.recourse.schema.names) > SHOWN:
+                Differences(session, session.people)
             AskingPanel(session)
             Conditions(session)
         with ui.element("section").classes("answers"):
@@ -101,7 +105,7 @@ class Screen:
         with ui.tabs().props("no-caps inline-label align=left active-color=primary") as tabs:
             self.tabs = tabs
             locks, trying, sides, people, papers, settings = (ui.tab(name) for name in names)
-        with ui.tab_panels(tabs, value=locks, animated=False).classes("wide") as panels:
+        with ui.tab_panels(tabs, value=None, animated=False).classes("wide") as panels:
             with ui.tab_panel(locks):
                 self.locks = Locks(session)
             with ui.tab_panel(trying):
@@ -116,7 +120,6 @@ class Screen:
                 Settings(session)
         self.trying_tab = trying
         panels.on_value_change(lambda: self._opened(str(panels.value)))
-        self._opened(names[0])
 
     def _opened(self, name: str) -> None:
         self.locks.shown(name == "What may change")

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 MOST = 1 - 1e-9  # a target lies below 1
 
 Event = Literal[
-    "meeting", "person", "gap", "locks", "decision", "question", "answer", "kept", "aside"
+    "meeting", "person", "gap", "locks", "decision", "question", "answer", "settled", "kept",
+    "aside",
 ]  # fmt: skip
 
 
@@ -34,9 +35,11 @@ class Session:
     (that, or other values of the person at hand), a "gap" (what is typed of them is no whole set of
     values, or is one again: `gap` says why not), "locks" (what may change, or how far, is
     another), a "decision" (others are refused), a "question" (anything asked changed; the answer is
-    not there yet), an "answer", "kept" (another option is kept), "aside" (somebody is set aside, to
-    be compared with others, or no longer). `result` answers the question that stands, or is None:
-    nothing is made of an answer to an earlier one.
+    not there yet), an "answer", "settled" (the cards of the answer are complete, or there is none:
+    longer work begins), "kept" (another option is kept), "aside" (somebody is set aside, to be
+    compared with others, or no longer). `result` answers the question that stands, or is None:
+    nothing is made of an answer to an earlier one. Where several options are asked for, the
+    cheapest is an answer of its own; `more` says that the others are still searched for.
     """
 
     def __init__(self, state: AppState, people: PeopleTable | None) -> None:
@@ -47,10 +50,10 @@ class Session:
         self._at: int | None = None
         self._own: tuple[str, pd.Series[Any]] | None = None  # who is at hand, as the table has them
         self._held: dict[int, PersonQuestion] = {}  # under locks and limits, by the table's row
-        self.level = min(max(state.recourse.decision_threshold + 0.2, 0.5), 0.95)
-        many = min(3, state.limits.options)
-        self.settings = Question((self.level,), n_options=many)  # of everybody
+        self.level = state.recourse.decision_threshold
+        self.settings = Question((self.level,))  # of everybody
         self.result: Result | None = None
+        self.more = False
         self.kept: tuple[Option, ...] = ()
         self._aside: tuple[str, PersonQuestion] | None = None
         self._listeners: dict[Event, list[Callable[[], None]]] = defaultdict(list)
@@ -225,15 +228,25 @@ class Session:
         self._tell("aside")
 
     async def answer(self) -> None:
-        """Search, and tell the parts that the answer is there."""
+        """Search, and notify the parts of the page; the cheapest of several options comes first."""
         question = self.question
         if question is None:
             return
         state = self.state
-        found = await state.work(lambda: find(state.recourse, question, state.limits))
-        if question is self.question:
+        for asked in question.in_parts(state.recourse):
+            found = await state.work(lambda asked=asked: find(state.recourse, asked, state.limits))  # type: ignore[misc]
+            if question is not self.question:
+                return
+            changes = any(option.changes for option in found.options)
+            self.more = changes and asked is not question
             self.result = found
             self._tell("answer")
+            if not self.more:
+                return
+
+    def settle(self) -> None:
+        """Notify the parts whose work is long that the cards are complete."""
+        self._tell("settled")
 
     def keep(self, option: Option) -> None:
         """Keep an option of the answer beside those of later ones, to compare it with them."""

@@ -44,7 +44,7 @@ class TwoPeople:
 
     def _hold(self) -> None:
         self.session.set_aside()
-        on_a_phone_go_to(".side")
+        on_a_phone_go_to(".side", unfold=".who")
 
     def _show(self) -> None:
         session, aside = self.session, self.session.aside
@@ -114,7 +114,9 @@ def _told(side: Side) -> dict[str, str]:
     }
     if not result.options:
         status = next(iter(result.status.values()))
-        return told | {"cheapest change": status.sentence, "its cost": "", "confidence then": ""}
+        words = side.result.recourse.cost.words
+        nothing = {f"its cost ({words})": "", "confidence then": ""}
+        return told | {"cheapest change": status.sentence, **nothing}
     option = result.options[0]
     return told | {
         "cheapest change": badge(result, 0).word.lower(),

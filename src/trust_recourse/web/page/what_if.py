@@ -98,7 +98,9 @@ class WhatIf:
                     with ui.element("li"):
                         ui.label(sentence)
         else:
-            ui.label(f"Cost of the change: {cost(found.cost)}").classes("numbers")
+            ui.label(
+                f"Cost of the change ({self.session.recourse.cost.words}): {cost(found.cost)}"
+            ).classes("numbers")
             if found.cost:
                 ui.label("Every limit is kept.").classes("yes")
         if found.derived:
@@ -135,7 +137,10 @@ def movers(why: Explanation) -> None:
     if why.by == "feature":
         ui.label(f"What each change does to the {why.score}").classes("strong")
         changes = why.changes().itertuples(index=False)
-        told = [(f"{name} {a} → {b}", share_of(why, share)) for name, a, b, share in changes]
+        rows_of = [each for each in changes if abs(each[3]) >= STILL]
+        told = [(f"{name} {a} → {b}", share_of(why, share)) for name, a, b, share in rows_of]
+        if few := len(why.changes()) - len(told):
+            told.append((f"{few} more", share_of(why, 0.0)))
         grid(("change", "share"), told, numbers=1, tight=True)
     ui.label(f"The {why.noun}s that moved it").classes("strong")
     if why.score == "confidence":
