@@ -238,7 +238,7 @@ def test_of_a_model_that_tells_no_shares_the_reasons_are_what_the_change_replace
 
 def test_what_may_not_change_can_be_a_reason_but_is_never_suggested(model, patients):
     X, _ = patients
-    schema = Schema.infer(X).update("nodes", protected=True).lock("age")
+    schema = Schema.infer(X, guard=False).update("nodes", protected=True).lock("age")
     result = Recourse(model, schema).find(REFUSED, 0.5)
     how = {**GIVEN, "protected_reviewed": ["nodes"], "reviewed_by": "Jo Doe"}
     made = letter(result, **how, reference=X)
