@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,9 +79,11 @@ def numbered(ax: Axes, along: Feature | None = None, up: Feature | None = None) 
     """Write the numbers on the axes as those of their features, without a common part left out."""
     for axis, feature in ((ax.xaxis, along), (ax.yaxis, up)):
         if feature is not None:
-            axis.set_major_formatter(
-                lambda x, _, of=feature: of.marked(x, significant(x, 10).replace(",", ""))
-            )
+            axis.set_major_formatter(partial(_numbered, feature))
+
+
+def _numbered(feature: Feature, value: float, _: object = None) -> str:
+    return feature.marked(value, significant(value, 10).replace(",", ""))
 
 
 def wrapped(text: str, width: int = 36) -> str:

@@ -16,8 +16,8 @@ import pandas as pd
 
 from trust_recourse.schema.feature import Feature
 from trust_recourse.schema.groups import OneOf
-from trust_recourse.schema.levels import word_set
-from trust_recourse.schema.meaning import attribute, owed, past, words_of
+from trust_recourse.schema.levels import word_set, words_of
+from trust_recourse.schema.meaning import attribute, owed, past
 from trust_recourse.schema.scalars import Floats
 from trust_recourse.schema.steps import multiple_above, multiple_below
 
