@@ -49,3 +49,16 @@ def test_before_the_root_is_what_the_root_is_taken_of(named):
     cost = Cost.named(named)
     assert cost.total(cost.before_root(0.7)) == pytest.approx(0.7, rel=1e-15)
     assert cost.before_root(3.0) == (9.0 if named == "l2" else 3.0)
+
+
+def test_a_cost_that_is_not_a_sum_says_what_to_do():
+    def largest(old, new):
+        return max(abs(new - old))
+
+    for given, named in (("linf", "'linf', the largest change"), (largest, "the callable largest")):
+        with pytest.raises(ValueError, match=named) as raised:
+            Cost.named(given)
+        assert "Expected a sum over features" in str(raised.value)
+    assert "functions={'income'" in str(raised.value)
+    with pytest.raises(ValueError, match="'mahalanobis', a distance with products of changes"):
+        Cost.read("mahalanobis")

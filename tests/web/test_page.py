@@ -1092,7 +1092,7 @@ def test_of_two_people_each_number_is_the_models_own(lending):
     assert rows["decision"] == ["refused", "accepted"]
     assert rows["confidence"] == [percent(own.min()), percent(own.max())]
     cheapest = recourse.find(X.iloc[int(sides[0].name)], 0.6).options[0]
-    assert rows["its cost"][0] == f"{cheapest.cost:.3g}"
+    assert rows["its cost"][0] == f"{cheapest.cost:.3g} (L1)"
     for name, change in cheapest.changes.items():
         feature = recourse.schema[name]
         assert rows[feature.title][0] == " → ".join(map(feature.describe, change))
