@@ -55,9 +55,9 @@ def test_a_cost_that_is_not_a_sum_says_what_to_do():
     def largest(old, new):
         return max(abs(new - old))
 
-    for given, named in (("linf", "'linf', the largest change"), (largest, "the callable largest")):
+    for cost, named in (("linf", "'linf', the largest change"), (largest, "the callable largest")):
         with pytest.raises(ValueError, match=named) as raised:
-            Cost.named(given)
+            Cost.named(cost)
         assert "Expected a sum over features" in str(raised.value)
     assert "functions={'income'" in str(raised.value)
     with pytest.raises(ValueError, match="'mahalanobis', a distance with products of changes"):
