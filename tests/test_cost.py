@@ -105,3 +105,16 @@ def test_a_step_whose_cost_is_lost_is_refused():
     ):
         Cost.named("l2").check(schema)
     Cost.named("l1").check(schema)
+
+
+def test_a_cost_that_is_not_a_sum_says_what_to_do():
+    def largest(old, new):
+        return max(abs(new - old))
+
+    for cost, named in (("linf", "'linf', the largest change"), (largest, "the callable largest")):
+        with pytest.raises(ValueError, match=named) as raised:
+            Cost.named(cost)
+        assert "Expected a sum over features" in str(raised.value)
+    assert "functions={'income'" in str(raised.value)
+    with pytest.raises(ValueError, match="'mahalanobis', a distance with products of changes"):
+        Cost.read("mahalanobis")

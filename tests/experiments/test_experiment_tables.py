@@ -243,7 +243,7 @@ def rows(model, patients):
     worth, people = beyond.worth_of(model, X, y.to_numpy(), queries=3)
     about = {"table": "german_credit", "link": "margin"}
     schema = model.schema_.lock("age", "year").update("nodes", direction="decrease")
-    recourse = Recourse(model, schema)
+    recourse = Recourse(model, schema, cost="l2")
     shape = {"rows": len(X), "features": 3, "learnt": len(X), "seconds": 1.0, "limit": 60}
     told = [
         about | {"person": int(person)} | row

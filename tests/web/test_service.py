@@ -222,25 +222,31 @@ def test_a_proof_of_another_question_than_the_services_does_not_hold(asked, reco
     for schema, cost, said in (
         (
             recourse.schema.update("nodes", weight=3.0),
-            "l2",
+            "l1",
             "nodes, weight is 3.0, not the default",
         ),
         (
             recourse.schema.update("nodes", label="age"),
-            "l2",
+            "l1",
             "nodes, label is 'age', not the default",
         ),
-        (recourse.schema, "l1", "cost, l1 is 1.0, not 0.0"),
+        (recourse.schema, "l2", "cost, l1 is 0.0, not 1.0"),
     ):
         proof = Recourse(recourse.model, schema, cost).find(PATIENT, 0.6).certificate().to_dict()
         verdict = verdict_on(asked, proof)
         assert not verdict["holds"]
         assert said in verdict["reason"]
-    assert verdict_on(asked, proof, cost="l1")["holds"]
+    assert verdict_on(asked, proof, cost="l2")["holds"]
     assert verdict_on(asked, proved(asked, lock=["year"]), lock=["year"])["holds"]
     other = Recourse(recourse.model, recourse.schema, wanted=0)
     proof = other.find({**PATIENT, "nodes": 0}, 0.6).certificate().to_dict()
     assert verdict_on(asked, proof)["reason"] == "its wanted class is 0, not 1"
+
+
+def test_a_cost_that_is_not_a_sum_is_refused_with_the_reason(asked):
+    answer = asked.post("/v1/recourse", json={"person": PATIENT, "cost": "linf"})
+    assert answer.status_code == 422
+    assert "the largest change. Expected a sum over features" in answer.text
 
 
 def test_a_proof_whose_cost_no_file_holds_gets_a_sentence(asked, recourse):

@@ -120,7 +120,7 @@ def _told(side: Side) -> dict[str, str]:
     option = result.options[0]
     return told | {
         "cheapest change": badge(result, 0).word.lower(),
-        "its cost": f"{cost(option.cost)} ({result.recourse.cost.words})",
+        f"its cost ({words})": cost(option.cost),
         "confidence then": percent(option.confidence),
     }
 
