@@ -15,7 +15,8 @@ from typing import Any, ClassVar
 
 from trust_recourse.report.content import clean
 from trust_recourse.schema import Feature
-from trust_recourse.schema.meaning import attribute, words_of
+from trust_recourse.schema.levels import words_of
+from trust_recourse.schema.meaning import attribute
 from trust_recourse.wording import near, some
 
 DAYS = 30  # 12 CFR 1002.9(a)(1)(i): from a completed application to the notice
