@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,15 +74,14 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:kept]}…{text[-kept:]}"
 
 
-def numbered(ax: Axes, along: Feature | None = None, up: Feature | None = None) -> None:
+def numbered(ax: Axes, along: Feature, up: Feature) -> None:
     """Write the numbers on the axes as those of their features, without a common part left out."""
-    for axis, feature in ((ax.xaxis, along), (ax.yaxis, up)):
-        if feature is not None:
-            axis.set_major_formatter(partial(_numbered, feature))
+    ax.xaxis.set_major_formatter(lambda x, _: _number(along, x))
+    ax.yaxis.set_major_formatter(lambda x, _: _number(up, x))
 
 
-def _numbered(feature: Feature, value: float, _: object = None) -> str:
-    return feature.marked(value, significant(value, 10).replace(",", ""))
+def _number(feature: Feature, x: float) -> str:
+    return feature.marked(x, significant(x, 10).replace(",", ""))
 
 
 def wrapped(text: str, width: int = 36) -> str:

@@ -112,9 +112,9 @@ def _told(side: Side) -> dict[str, str]:
         "decision": "accepted" if side.accepted else "refused",
         "confidence": percent(side.confidence),
     }
+    words = result.recourse.cost.words
     if not result.options:
         status = next(iter(result.status.values()))
-        words = side.result.recourse.cost.words
         nothing = {f"its cost ({words})": "", "confidence then": ""}
         return told | {"cheapest change": status.sentence, **nothing}
     option = result.options[0]
