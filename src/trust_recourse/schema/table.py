@@ -190,9 +190,7 @@ class Schema:
     """What a table's columns mean, and what one person may change in it.
 
     `features` has one `Feature` per column, in order; `relations` are `AtMost`, `Implication`, any
-    other `Relation`, or their text. `reasons` says why `infer` or `guarded` locked a feature, by
-    name, as long as the feature stays locked; `to_yaml` writes them as comments. They are no part
-    of `==`, and a file that is read has none.
+    other `Relation`, or their text. `reasons` are those of the locks by `guarded`.
 
     >>> people = pd.DataFrame({"age": [30, 64], "income": [900.5, 2100.0], "job": ["none", "day"]})
     >>> schema = Schema.infer(people).lock("age").update("income", direction="increase", unit="€")
@@ -202,8 +200,6 @@ class Schema:
     [[30.0, 900.5, 1.0], [64.0, 2100.0, 0.0]]
     >>> schema.action_set(people.iloc[0]).why_not([30, 800, 0])
     ('income must not fall below 900.5 €', 'income may only increase')
-    >>> schema.reasons
-    {'age': "a person's age, by its name"}
     """
 
     features: tuple[Feature, ...]
@@ -474,9 +470,8 @@ class Schema:
         `missing` gives the codes that mean missing: for all columns, or by name. A number given
         for all holds in every number column; any other code only where it occurs, since
         elsewhere it would be refused as unknown. `scale` says what a change of a number is divided
-        by in the cost: see `rescale`. `guard` locks what nobody can change and narrows the bounds:
-        see `guarded`. With `guard=False` every feature may move between its extremes in the data,
-        as in the paper's experiments.
+        by in the cost: see `rescale`. `guard=False` leaves every feature free between its extremes:
+        see `guarded`.
 
         >>> schema = Schema.infer(np.array([[1.5, 20], [-9, 40], [4, 30]]), missing=-9)
         >>> schema["x0"].lower, schema["x0"].step, schema["x0"].missing
@@ -498,19 +493,13 @@ class Schema:
         return schema.guarded(table) if guard else schema
 
     def guarded(self, X: Table) -> Schema:
-        """Return the schema with locks, one-hot groups and usual bounds, as these rows suggest.
+        """The schema with locks, one-hot groups and usual bounds, as rows suggest.
 
-        Locked (`mutable=False`) are columns that describe who a person is, such as sex, age, race
-        or marital status, and columns that record the past; `reasons` names the evidence. Columns
-        named prefix_value with exactly one 1 in every row become `one of` them. Bounds at the
-        extremes of the data move to the 1st and 99th percentile, rounded inward to the step; a
-        table of fewer than 100 rows keeps its extremes. Models learn from locked features as
-        before: a lock limits moves alone.
+        Columns that describe who a person is or record the past are locked, with `reasons`. Bounds
+        at the extremes of the data move to the 1st and 99th percentile.
 
-        >>> rows = pd.DataFrame({"sex": ["f", "m"] * 100, "income": range(200)})
-        >>> schema = Schema.infer(rows)
-        >>> schema.reasons, schema["income"].lower, schema["income"].upper
-        ({'sex': "a person's sex, by its name and values"}, 2.0, 197.0)
+        >>> Schema.infer(pd.DataFrame({"age": [25, 40]})).reasons
+        {'age': "a person's age, by its name"}
         """
         codes = self.encode(X)
         found = {
@@ -792,7 +781,7 @@ class Schema:
     ) -> str:
         """Write YAML headed by a comment on the fields; a file is written whole or not at all.
 
-        `notes` are lines of comment above features, by name; without them, the `reasons`.
+        `notes` are lines of comment above features, by name, or the `reasons`.
 
         >>> Schema((Feature("age", "integer", lower=18),)).to_yaml().splitlines()[-4:]
         ['features:', '- name: age', '  kind: integer', '  lower: 18']
