@@ -44,6 +44,7 @@ from trust_recourse.question import (
     option_name,
 )
 from trust_recourse.schema.scalars import plain
+from trust_recourse.search.binding import binding
 from trust_recourse.search.exact import Exact, Norm, Traced, radius
 from trust_recourse.search.ranges import ORDERED, Range, ranges
 from trust_recourse.softmax import Lead, told_shares
@@ -263,26 +264,25 @@ class Result:
         self.check_model()
         return self.recourse.reachable(self.factual, time_limit=10.0)
 
-    def binding(self, time_limit: float | None = 10.0) -> pd.DataFrame:
-        """Which single constraint, if lifted, would take this person further, and how far.
+    def binding(
+        self, time_limit: float | None = 10.0, *, node_limit: int | None = None
+    ) -> pd.DataFrame:
+        """The single constraints without which more confidence is reachable, and how much.
 
-        One row per constraint that helps, the most helpful first; the time limit is for each.
+        One row per such constraint, the greatest gain first. Where a limit ended the search,
+        `proved` is False and `reachable` is the highest confidence found.
+
+        Parameters
+        ----------
+        time_limit, node_limit :
+            Seconds and boxes for all constraints together.
+
         """
         self.check_model()
-        recourse = self.recourse
-        recourse._need_cells("binding")
-        best = self.max_confidence.most
-        rows = []
-        listed = recourse.cost.functions
-        for relaxation in recourse.schema.lifted(self.factual, listed=listed):
-            action_set = relaxation.schema.action_set(self.factual)
-            problem = Problem(action_set, Target(0.5), recourse.cost, recourse.wanted_at)
-            engine = Exact(recourse.score, problem, scope="furthest", time_limit=time_limit)
-            point, stopped = engine.max_confidence()
-            if point.confidence > best + 1e-9:
-                rows.append(
-                    (relaxation.sentence, point.confidence, point.confidence - best, not stopped)
-                )
+        self.recourse._need_cells("binding")
+        best = self.max_confidence
+        found = binding(self.recourse, self.factual, best, node_limit, time_limit)
+        rows = [(each.sentence, each.reachable, each.gain, each.proved) for each in found]
         table = pd.DataFrame(rows, columns=["if", "reachable", "gain", "proved"])
         return table.sort_values("gain", ascending=False, kind="stable", ignore_index=True)
 

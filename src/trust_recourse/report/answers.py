@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from trust_recourse.result import Result
 
 SIGMA = 0.01  # of the noise that an option is tried with
-SECONDS = 2.0  # to find out what each constraint keeps a person from
+BOXES = 2000  # to search for what lies beyond all constraints together, and the seconds at most
+SECONDS = 2.0
 
 
 class Safety(NamedTuple):
@@ -39,15 +40,15 @@ def safety_of(result: Result, at: int) -> Safety:
     return Safety(radius, result.robustness(at, SIGMA))
 
 
-def how_far(result: Result, seconds: float = SECONDS) -> dict[str, Any] | None:
-    """Where a confidence is out of reach: the furthest within it, and what would lead further.
+def how_far(result: Result) -> dict[str, Any] | None:
+    """The highest reachable confidence if a target is out of reach, and the constraints that bind.
 
-    The seconds are for each constraint that is lifted.
+    None if every target is within reach.
     """
     out_of_reach = [t for t, status in result.status.items() if status == "infeasible"]
     if all(target.mode == "band" for target in out_of_reach):
         return None
-    max_confidence, lifted = result.max_confidence, result.binding(seconds).to_dict("records")
+    max_confidence, lifted = result.max_confidence, beyond(result).to_dict("records")
     return {
         "max_confidence": {
             "confidence": max_confidence.confidence,
@@ -59,6 +60,11 @@ def how_far(result: Result, seconds: float = SECONDS) -> dict[str, Any] | None:
         },
         "binding": lifted,
     }
+
+
+def beyond(result: Result) -> pd.DataFrame:
+    """The constraints that bind, after a search of a fixed length."""
+    return result.binding(SECONDS, node_limit=BOXES)
 
 
 def ranges(result: Result) -> list[dict[str, Any]]:

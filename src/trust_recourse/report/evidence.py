@@ -78,7 +78,7 @@ def evidence(
         and check it, by code that shares nothing with the search.
     pictures : draw the frontier and the waterfall, where the extra `plot` is installed.
     sigma : of the noise that the options are tried with, in scaled units.
-    time_limit : seconds for the frontier, and for each limit where nothing is within reach.
+    time_limit : seconds for the frontier.
     dated : the day of the evidence report; today if None.
     reference, reasons : other applicants, and how the reasons of a refusal are found, as `letter`
         has them: give the same to both, and they name the same.

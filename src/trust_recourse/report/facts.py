@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from trust_recourse.explain import depends, explainable
 from trust_recourse.question import Option, Reach, Status, Survival, Target
+from trust_recourse.report.answers import beyond
 from trust_recourse.report.beside import beside
 from trust_recourse.report.confidence import level, out_of_100
 from trust_recourse.report.content import clean
@@ -370,7 +371,7 @@ class LetterFacts:
 
     def limit(self) -> str:
         """The limit that matters most where nothing is within reach, as a sentence."""
-        table, say = self.result.binding(self.time_limit), self.language.gettext
+        table, say = beyond(self.result), self.language.gettext
         if table.empty or out_of_100(table["reachable"][0]) == out_of_100(self.reached):
             return say(
                 "No single limit holds this back: lifting one alone would take you no further."

@@ -228,8 +228,7 @@ def letter(
         with feature, when (low, high, missing, a value, or nothing for any), code and text.
     language, catalogues : "en", "de", or the name of a catalogue `CODE.po` in this folder.
     dated : the day of the letter; today if None.
-    time_limit : where nothing asked for is a yes, seconds to look for one; and where none is within
-        reach, to look for what each limit holds back.
+    time_limit : seconds to search for an accepted option where the answers contain none.
 
     >>> from trust_recourse import PTMClassifier, Recourse, Schema, haberman
     >>> X, y = haberman()

@@ -21,6 +21,7 @@ from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.derived import Follows, before_rounding, completed, rounded
 from trust_recourse.schema.errors import SchemaError, refuse_repeated
 from trust_recourse.schema.feature import Feature, Labels
+from trust_recourse.schema.groups import OneOf
 from trust_recourse.schema.guard import locks, one_hot, usual_bounds
 from trust_recourse.schema.infer import as_table, inferred, refuse_unfinished
 from trust_recourse.schema.lifted import Lifted, lifted
@@ -649,10 +650,13 @@ class Schema:
         ['age may change', 'pay may also decrease']
         """
         action_set, in_lists = self.action_set(x), {*self.related, *listed}
+        groups = (each for each in self.relations if isinstance(each, OneOf))
+        zero_or_one = {name for each in groups for name in each.names}
         found = [
             Lifted(words, self._with(at, freed))
             for at, (feature, actions) in enumerate(zip(self, action_set.actions, strict=True))
             for words, freed in lifted(feature, actions.own, feature.name in in_lists)
+            if feature.name not in zero_or_one or freed.bounds == feature.bounds
         ]
         free = {
             feature.name

@@ -13,15 +13,18 @@ import numpy as np
 from trust_recourse.cells import inline, inner
 from trust_recourse.search.arrays import (
     AROUND,
+    FAILED,
     HEAP,
     LAGRANGIAN,
     LAYOUT,
+    LOST,
     MADE,
     MEMORY,
     NUMBERS,
     OFF,
     OPEN,
     PROVE,
+    RELATION,
     ROWS,
     SCRATCH,
     SPARE,
@@ -259,22 +262,28 @@ def narrowed(narrow: Any, run: Any, slot: int, k: int) -> None:
 # ---------------------------------------------------------------- relations
 
 
+@inline
+def _best_gain(task: Any, store: Any, slot: int, t: int) -> float:
+    """The greatest gain of a term over a box."""
+    d = task.offset.shape[0] - 1
+    f, first, peak = task.relations[t], task.relations[t + 1], task.relations[t + 2]
+    a, b = store.box[slot * 2 * d + f], store.box[slot * 2 * d + d + f]
+    best = task.gains[first + (a if peak < 0 else min(max(peak, a), b))]
+    if peak < 0:
+        for c in range(a + 1, b + 1):
+            best = max(best, task.gains[first + c])
+    return float(best)
+
+
 @inner
 def may_relate(task: Any, store: Any, slot: int) -> bool:
     """Whether each relation may hold for some point of a box, one relation at a time.
 
     It may in any of its ways, where the best gains of all its terms make up at least 0.
     """
-    d = task.offset.shape[0] - 1
     total, open_ = 0.0, False
     for t in range(0, task.relations.shape[0], 4):
-        f, first, peak = task.relations[t], task.relations[t + 1], task.relations[t + 2]
-        a, b = store.box[slot * 2 * d + f], store.box[slot * 2 * d + d + f]
-        best = task.gains[first + (a if peak < 0 else min(max(peak, a), b))]
-        if peak < 0:
-            for c in range(a + 1, b + 1):
-                best = max(best, task.gains[first + c])
-        total += best
+        total += _best_gain(task, store, slot, t)
         if task.relations[t + 3] > TERM:
             open_ = open_ or total >= 0.0
             total = 0.0
@@ -283,6 +292,74 @@ def may_relate(task: Any, store: Any, slot: int) -> bool:
                 return False
             open_ = False
     return True
+
+
+@inline
+def _broken_with(task: Any, store: Any, slot: int, first: int, end: int, f: int, c: int) -> bool:
+    """Whether a relation fails on a box with one candidate of a feature.
+
+    The sums are those of `may_relate`, to the same bits.
+    """
+    total = 0.0
+    for t in range(first, end, 4):
+        if task.relations[t] == f:
+            total += task.gains[task.relations[t + 1] + c]
+        else:
+            total += _best_gain(task, store, slot, t)
+        if task.relations[t + 3] > TERM:
+            if total >= 0.0:
+                return False
+            total = 0.0
+    return True
+
+
+@inline
+def _tighten(run: Any, slot: int, first: int, end: int, f: int, upper: bool) -> bool:
+    """Remove the candidates at one end of a feature that break a relation; whether there are."""
+    task, store = run.task, run.store
+    d = task.offset.shape[0] - 1
+    low, high = store.box[slot * 2 * d + f], store.box[slot * 2 * d + d + f]
+    corner, before = cheapest(task, f, low, high), high - low
+    while low < high and _broken_with(task, store, slot, first, end, f, high if upper else low):
+        if upper:
+            high -= 1
+        else:
+            low += 1
+    if high - low == before:
+        return False
+    if not low <= corner <= high:
+        store.mark[slot] &= ~(FAILED | LOST)  # another corner, not yet tried
+    if run.asked.switches[PROVE] == 1:
+        left = record_cut(run, store.node[slot], f, high if upper else low - 1)
+        leaf(run, left + 1 if upper else left, RELATION, 0.0)
+        store.node[slot] = left if upper else left + 1
+        leaf(run, store.node[slot], OPEN, 0.0)
+    store.box[slot * 2 * d + f], store.box[slot * 2 * d + d + f] = low, high
+    return True
+
+
+@inner
+def tightened(run: Any, slot: int) -> None:
+    """Remove candidates at the ends of a box that a relation rules out.
+
+    Once as many features differ as `at most 2 of … change` allows, the others keep their values.
+    A proof gets a cut for each end, at most 2d of them.
+    """
+    task = run.task
+    d = task.offset.shape[0] - 1
+    first, way_ends, cuts = 0, 0, 0
+    for last in range(0, task.relations.shape[0], 4):
+        if way_ends == 0 and task.relations[last + 3] > TERM:
+            way_ends = last + 4
+        if task.relations[last + 3] <= WAY:
+            continue
+        for t in range(first, way_ends, 4):  # every way has the same features
+            for end in range(2):
+                if cuts < 2 * d and _tighten(
+                    run, slot, first, last + 4, task.relations[t], end == 1
+                ):
+                    cuts += 1
+        first, way_ends = last + 4, 0
 
 
 @inner

@@ -48,6 +48,7 @@ Keep = Callable[[Point], bool]
 FEW_GAINS = 32  # of a relation's values, likewise
 TIED = 1e-14  # costs this close, relatively, differ by the rounding of their sums
 EQUAL = 5e-13  # of a cost: what two ways of adding it up may differ by, with room to spare
+MOST_RISES = 4096  # values of all features together: of more, the best single change is not sought
 MOST_AWAY = 1e100  # of a distance: squares of such, and sums of them, are still finite
 AGAIN = 0.98  # of the cost of a known answer: one that costs less is worth to reduce by again
 CLOSE = 1e-12  # edges closer than this, of the scale, are one
@@ -300,6 +301,11 @@ class Exact:
         return self._at(self.problem.action_set.own, 0.0)
 
     @property
+    def nodes(self) -> int:
+        """Boxes that the last search opened."""
+        return self._search.nodes
+
+    @property
     def late(self) -> bool:
         """Whether time is up."""
         return clock.now() >= self._deadline
@@ -310,10 +316,15 @@ class Exact:
         return self._search.stopped
 
     @strict
-    def max_confidence(self) -> tuple[Point, bool]:
-        """The allowed point of greatest confidence, and whether a limit ended the search."""
+    def max_confidence(
+        self, known: Floats | None = None, beyond: float = 0.0
+    ) -> tuple[Point, bool]:
+        """The allowed point of greatest confidence, and whether a limit ended the search.
+
+        Any point if none has more than `beyond`. The search starts from a `known` point.
+        """
         action_set = self.problem.action_set
-        best = self._at(action_set.own, 0.0)
+        best = self._risen(action_set.own if known is None else known)
 
         def reached(at: Ints) -> float | None:
             nonlocal best
@@ -323,8 +334,32 @@ class Exact:
             best = point
             return self._beyond(best.confidence)
 
-        found = self._search.max_confidence(self.side, reached)
+        least = self._beyond(max(best.confidence, beyond))
+        found = self._search.max_confidence(self.side, reached, least)
         return best, found.stopped
+
+    def _risen(self, start: Floats) -> Point:
+        """A row after the best single change, the best further one, and so on."""
+        action_set, cost = self.problem.action_set, self.problem.cost
+        features, own = action_set.schema.features, action_set.own
+        best = self._at(start, cost.between(features, own, start))
+        if sum(len(each.codes) for each in self.features) > MOST_RISES:
+            return best
+        while True:
+            rows = np.concatenate(
+                [_each_value(best.codes, f, each.codes) for f, each in enumerate(self.features)]
+            )
+            if action_set.follows:
+                rows = np.array([action_set.completed(row) for row in rows])
+            confidences = np.nan_to_num(self.score.at_codes(rows), nan=-1.0)
+            for at in np.argsort(-confidences, kind="stable"):
+                if confidences[at] <= best.confidence:
+                    return best
+                if action_set.allows(rows[at]):
+                    best = self._at(rows[at], cost.between(features, own, rows[at]))
+                    break
+            else:
+                return best
 
     @strict
     def proof(self, lower_bound: float) -> Traced:
@@ -753,6 +788,13 @@ def _by_steps(codes: Floats, step: float, r: float) -> tuple[Floats, Floats]:
     """Where noise from each code ends, on its steps."""
     many = np.full(len(codes), float(round(r / step)))
     return moved(codes, step, -many), moved(codes, step, many)
+
+
+def _each_value(row: Floats, f: int, codes: Floats) -> Floats:
+    """A row once for each value of one feature."""
+    rows = np.tile(row, (len(codes), 1))
+    rows[:, f] = codes
+    return rows
 
 
 def _by_middles(each: Candidates, ends: Floats, r: float) -> tuple[Floats, Floats]:

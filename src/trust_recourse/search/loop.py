@@ -77,6 +77,7 @@ from trust_recourse.search.boxes import (
     release,
     span_of,
     span_of_point,
+    tightened,
     widest,
 )
 from trust_recourse.search.following import narrow_followers, settle, way_in
@@ -125,6 +126,8 @@ def _judged(interval: Any, narrow: Any, run: Any, slot: int) -> int:
     if not (narrow_followers(task, store, slot) and may_relate(task, store, slot)):
         store.split[slot] = 0
         return RELATION
+    if (store.mark[slot] & OFF) == 0:
+        tightened(run, slot)
     loosest, most_loose, out = 0, -1.0, work.out
     missed = _missed(interval, narrow, run, slot, 0)
     for f in range(d):
@@ -451,7 +454,7 @@ def _opened(
         if counters[NODES] >= stop_at:
             return PAUSED, -1
         full = switches[PROVE] == 1 and (
-            counters[MADE] + 8 * d + 8 > run.tree.feature.shape[0]
+            counters[MADE] + 16 * d + 16 > run.tree.feature.shape[0]
             or (counters[ROWS] + 2) * memory_of(run) > run.tree.memory.shape[0]
         )
         if full or counters[SPARE] < 4 * d + 4:

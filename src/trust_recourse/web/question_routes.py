@@ -35,7 +35,7 @@ from trust_recourse.web.state import AppState
 
 Done = TypeVar("Done")
 
-EACH = 0.5  # seconds to find out what one constraint keeps a person from
+SECONDS = 0.5  # seconds that a letter may search where no option is accepted
 UNTOLD = 50  # names in a header, which has little room
 MEDIA = {"html": "text/html", "text": "text/plain", "pdf": "application/pdf"}
 
@@ -157,7 +157,7 @@ def found(state: AppState, asked: bodies.Finding) -> dict[str, Any]:
     """The answers to a question as plain values, with the proof if that is asked for."""
     result = put(state, asked, certify=asked.certificate)
     wide = ranges(result) if asked.ranges else None
-    told = answers(result, safety(result), how_far(result, EACH), wide)
+    told = answers(result, safety(result), how_far(result), wide)
     proved = asked.certificate and "not_found" not in result.status.values()
     return {**told, "certificate": result.certificate().to_dict() if proved else None}
 
@@ -217,7 +217,7 @@ def _paper(state: AppState, asked: bodies.Writing, kept: Promise | None) -> tupl
     note = state.institution.letter(
         put(state, asked), asked.profile, given, promise=kept or "", reasons=asked.reasons,
         language=asked.language, dated=asked.dated, protected_reviewed=asked.protected_reviewed,
-        reviewed_by=asked.reviewed_by, time_limit=EACH,
+        reviewed_by=asked.reviewed_by, time_limit=SECONDS,
     )  # fmt: skip
     if kept is not None:
         kept.check_letter(note.record(), datetime.now(UTC))

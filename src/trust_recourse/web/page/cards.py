@@ -8,10 +8,9 @@ from nicegui import ui
 
 from trust_recourse import Status
 from trust_recourse.question import option_name
-from trust_recourse.report.answers import SIGMA, Safety, safety_of
+from trust_recourse.report.answers import SIGMA, Safety, beyond, safety_of
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
-from trust_recourse.web.page.question import EACH
 from trust_recourse.web.page.words import badge, cost, percent
 from trust_recourse.wording import distance, unbroken
 
@@ -222,7 +221,7 @@ class Cards:
             waiting(True)
 
         async def work() -> None:
-            table = await self.session.state.work(lambda: result.binding(time_limit=EACH))
+            table = await self.session.state.work(lambda: beyond(result))
             waiting(False)
             with self.far:
                 self._binding(table)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from trust_recourse.web.state import Limits
 
 SAME = 1e-9  # of confidence
-EACH = 2.0  # seconds, at most, for each limit that is lifted to see what it holds back
 PRICED = 20_000  # boxes opened, at most, for the price of one lock
 
 

@@ -1,0 +1,81 @@
+"""The single constraints of a schema that hold a person back, each with what lies beyond it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from trust_recourse import clock
+from trust_recourse.question import Problem, Target
+from trust_recourse.search.exact import Exact
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from trust_recourse.cells import Score
+    from trust_recourse.question import Reach
+    from trust_recourse.recourse import Recourse
+    from trust_recourse.schema import ActionSet
+
+NOTICED = 1e-9  # of confidence: what gains less is no gain
+
+
+class Beyond(NamedTuple):
+    """One constraint that holds a person back."""
+
+    sentence: str
+    reachable: float  # the highest confidence without it, or the highest that was found
+    gain: float
+    proved: bool
+
+
+def binding(
+    recourse: Recourse,
+    factual: pd.Series,
+    best: Reach,
+    node_limit: int | None = None,
+    time_limit: float | None = None,
+) -> Iterator[Beyond]:
+    """Each constraint without which more is reachable than the `best` under all.
+
+    Both limits hold for all constraints together: each gets an equal share of what is left.
+    """
+    own = recourse.schema.action_set(factual)
+    every = (
+        (each.sentence, each.schema.action_set(factual))
+        for each in recourse.schema.lifted(factual, listed=recourse.cost.functions)
+    )
+    left = [(words, freed) for words, freed in every if _opens_cells(recourse.score, own, freed)]
+    nodes = math.inf if node_limit is None else node_limit
+    deadline = math.inf if time_limit is None else clock.now() + time_limit
+    for waiting, (words, freed) in zip(range(len(left), 0, -1), left, strict=True):
+        problem = Problem(freed, Target(0.5), recourse.cost, recourse.wanted_at)
+        engine = Exact(
+            recourse.score,
+            problem,
+            scope="furthest",
+            node_limit=None if nodes == math.inf else int(nodes // waiting),
+            time_limit=None if deadline == math.inf else max(deadline - clock.now(), 0.0) / waiting,
+        )
+        point, stopped = engine.max_confidence(best.codes, best.most)
+        nodes -= engine.nodes
+        if point.confidence > best.most + NOTICED:
+            yield Beyond(words, point.confidence, point.confidence - best.most, not stopped)
+
+
+def _opens_cells(score: Score, before: ActionSet, after: ActionSet) -> bool:
+    """Whether a lifted constraint may lead to cells of the model that were out of reach before.
+
+    To the model, a value beyond a bound equals one within it where no cut lies between them.
+    """
+    ours, theirs = before.schema, after.schema
+    changed = [f for f, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b]
+    valued = {name for each in ours.relations if each.by_value or each.joins for name in each.names}
+    if len(changed) != 1 or ours.derived or score.sloped or ours[changed[0]].name in valued:
+        return True
+    (f,) = changed
+    cells = [*pairwise(score.grid.ends(f).tolist())]
+    held, freed = before.actions[f], after.actions[f]
+    return any(freed.nearest(*cell) is not None and held.nearest(*cell) is None for cell in cells)
