@@ -154,7 +154,8 @@ def _commands(group, before):
 def entry(name, thing, seen):
     """One name: how it is called, what it is, and for a class its methods.
 
-    Methods that a class before it on the page has too are named, not told again; `seen` grows.
+    Methods that a class before it on the page has with the same docstring are only named; `seen`
+    grows.
     """
     parts = [f"### {name}", "", f"`{signature(name, thing)}`", "", markdown(thing)]
     if inspect.isclass(thing) and not issubclass(thing, (Enum, Exception)):
@@ -162,11 +163,12 @@ def entry(name, thing, seen):
             parts += ["", SCIKIT_LEARN]
         same = {}
         for each, found in methods(thing):
-            key = getattr(found, "__func__", found)
+            called = signature(each, found)
+            key = (called, inspect.getdoc(found) or getattr(found, "__func__", found))
             if owner := seen.get(key):
-                same.setdefault(owner, []).append(f"`.{signature(each, found)}`")
+                same.setdefault(owner, []).append(f"`.{called}`")
             else:
-                parts += ["", f"**`.{signature(each, found)}`** {_flat(markdown(found))}"]
+                parts += ["", f"**`.{called}`** {_flat(markdown(found))}"]
                 seen[key] = name
         for owner, told in same.items():
             parts += ["", f"**As of [{owner}](#{owner.lower()})**: {', '.join(told)}."]

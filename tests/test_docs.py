@@ -25,7 +25,7 @@ def blocks(kind, page):
     return [text for each, text in parts(page) if each == kind]
 
 
-LEARNT = "18311a1cc901f5c2"  # the machine below, where the pages were written
+LEARNT = "07ba5b15c98cfe87"  # the machine below, where the pages were written
 
 
 @pytest.fixture(scope="module")

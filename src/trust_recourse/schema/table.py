@@ -200,7 +200,7 @@ class Schema:
     >>> schema.encode(people).tolist()
     [[30.0, 900.5, 1.0], [64.0, 2100.0, 0.0]]
     >>> schema.action_set(people.iloc[0]).why_not([30, 800, 0])
-    ('income must not fall below 900.5 €', 'income may only increase')
+    ('income must not fall below €900.5', 'income may only increase')
     """
 
     features: tuple[Feature, ...]
