@@ -661,7 +661,7 @@ def test_an_answer_is_that_of_the_library(who, recourse):
     assert done.exit_code == 0
     words = flat(done.stdout)
     for name, span in result.range_words(1).items():
-        assert f"{name} {span}" in words.partition("Option 2 holds for every allowed value of")[2]
+        assert f"{name}: {span}" in words.partition("Option 2 holds within all of these ranges")[2]
     assert words.startswith("Row 9 of p.csv is refused: ")
     assert "age: 34" not in words
     whole = flat(ask(f"find {who} {asked} --verbose").stdout)

@@ -199,14 +199,9 @@ def _show_ranges(console: Console, result: Result) -> None:
     """From where to where each option's values may go, together."""
     for at, each in enumerate(result.options):
         if each.changes:
-            said = (
-                f"{result.recourse.schema[name].heading} {span}"
-                for name, span in result.range_words(at).items()
-            )
-            console.print(
-                f"Option {at + 1} holds for every allowed value of {'; '.join(said)}.",
-                soft_wrap=True,
-            )
+            console.print(f"Option {at + 1} holds within all of these ranges:")
+            for name, span in result.range_words(at).items():
+                console.print(f"  {result.recourse.schema[name].heading}: {span}", soft_wrap=True)
 
 
 def words(result: Result, option: Option) -> str:
