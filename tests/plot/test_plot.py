@@ -308,6 +308,7 @@ def test_the_components_are_orthonormal_and_arrows_start_at_people(mixed):
 
 def test_two_features_are_only_turned_by_the_projection(plane):
     recourse, X, y, people = plane
+    recourse = Recourse(recourse.model, cost="l2")  # of the distances, turning keeps only this
     results = [recourse.find(x, 0.6) for x in people]
     arrows = projection_info({"exact": results}, X, y).panels["exact"]
     cost = [option.cost for r in results for option in r.options]
