@@ -38,7 +38,7 @@ LEVELS = [0.5, 0.55, 0.6, 0.65, 0.7, 0.99]
 
 @pytest.fixture(scope="module")
 def recourse(model):
-    return Recourse(model, model.schema_.lock("age").update("year", unit="years"), "l1")
+    return Recourse(model, model.schema_.update("year", mutable=True, unit="years"), "l1")
 
 
 @pytest.fixture(scope="module")
