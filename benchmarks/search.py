@@ -59,6 +59,7 @@ from experiments.data import (
 from measured import RESULTS, Busy, cpu_of_all, surroundings, timed
 from record import write_between
 from trust_recourse import Recourse
+from trust_recourse.measure import noise
 
 AT_MOST_SECONDS = 60  # for each question, of wall clock
 LIMIT = {"time_limit": AT_MOST_SECONDS}
@@ -382,14 +383,23 @@ def radius():
     return rows
 
 
+def surely_kept(result, sigma):
+    """The chance that noise keeps the first option's class, and the error of that chance."""
+    recourse, decision = result.recourse, result.decision
+    return noise(
+        recourse.score_for(decision), result.options[0].codes, recourse.schema, sigma,
+        threshold=decision.confidence, continuous=True,
+    )  # fmt: skip
+
+
 def safe_and_cheap(what, recourse, people, paper):
     safe = partial(by_find, recourse, level=0.85, repeat=3, min_radius=0.05, continuous=True)
     plain = partial(by_find, recourse, level=0.85, repeat=3)
     safe(people[0]), plain(people[0])  # compiles
     with_radius, without = [safe(x) for x in people], [plain(x) for x in people]
     options = [result.options[0] for result, _ in with_radius]
-    kept = [result.robustness(0, sigma=0.01, continuous=True) for result, _ in with_radius]
-    least = min(noise.probability - noise.error for noise in kept)
+    kept = [surely_kept(result, sigma=0.01) for result, _ in with_radius]
+    least = min(share.probability - share.error for share in kept)
     costs = [option.cost for option in options]
     l2 = sum(costs) / len(costs)
     cheapest = [result.options[0].cost for result, _ in without]

@@ -23,6 +23,7 @@ from sklearn.model_selection import train_test_split
 from experiments import data
 from experiments.frame import Table, Unit
 from trust_recourse import Cost, PTMClassifier, Recourse
+from trust_recourse.measure import copies, noise
 
 PART = "beyond"
 SEED = 42
@@ -148,14 +149,17 @@ def answer(recourse, x, way, trials, limit):
     if not result.options:
         return told
     option = result.options[0]
-    kept = result.robustness(0, SIGMA, n_copies=50, continuous=True)
+    decision = result.decision
+    around = (option.codes, recourse.schema, SIGMA)
+    asked = {"threshold": decision.confidence, "continuous": True}
+    kept = noise(recourse.score_for(decision), *around, **asked)
     here, there = (recourse.schema.encode(row)[0] for row in (result.factual, option.x))
     return told | {
         "l1": Cost.named("l1").between(recourse.schema.features, here, there),
         "l2": option.cost,
         "changed": len(option.changes),
         "confidence": option.confidence,
-        "copies": kept.copies,
+        "copies": copies(lambda rows: recourse.judged(rows, decision), *around, **asked),
         "kept": kept.probability,
         "kept_error": kept.error,
         "lower_bound": option.lower_bound,

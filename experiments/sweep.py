@@ -18,6 +18,7 @@ from experiments.frame import Table, Unit
 from experiments.people import LINKS, queries, recourse
 from experiments.table2 import SIGMA
 from trust_recourse import PTMClassifier
+from trust_recourse.measure import noise
 from trust_recourse.report import expected_calibration_error, reliability_curve
 
 CALIBRATIONS = (None, "sigmoid", "isotonic")
@@ -56,6 +57,7 @@ def climb(data, link, number, most, levels, boxes):
             (status,) = result.status.values()
             row = {"kind": "sweep", "data": data, "link": link, "query": number, "level": level,
                    "status": str(status)}  # fmt: skip
+            decision = result.decision
             for option in result.options:
                 codes = door.schema.action_set(option.x).own
                 row |= {
@@ -63,8 +65,11 @@ def climb(data, link, number, most, levels, boxes):
                     "l1": float(np.abs(codes - own).sum()),
                     "l2": option.cost,
                     "confidence": option.confidence,
-                    "robustness": result.robustness(0, SIGMA, continuous=True).probability,
-                }
+                    "robustness": noise(
+                        door.score_for(decision), option.codes, door.schema, SIGMA,
+                        threshold=decision.confidence, continuous=True,
+                    ).probability,
+                }  # fmt: skip
             rows.append(row)
     return rows
 

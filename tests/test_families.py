@@ -185,9 +185,14 @@ def test_pictures(family):
     side = info.end[1] >= info.threshold, first.end.confidence >= first.threshold
     assert side[0] == side[1]
     ax = plot.draw_waterfall(info)
-    assert ax.get_xlabel() == f"{first.score} of class 1"
+    note = first.note.partition(": ")[0]
+    assert note.startswith("shares of the ")
+    what, told = ax.get_xlabel().split("\n", 1)
+    assert (what, " ".join(told.split())) == (f"{first.score} of class 1", f"({note})")
     drawn = plot.draw_duel(plot.duel_info(first, second))
-    assert drawn.get_xlabel() == f"share of the change in {first.score}"
+    what, told = drawn.get_xlabel().split("\n", 1)
+    assert what == f"share of the change in {first.score}"
+    assert " ".join(told.split()) == f"({note})"
     with pytest.raises(TypeError, match=f"by {first.noun}s, which have no literals"):
         plot.rule_map_info(first)
 

@@ -132,7 +132,7 @@ def test_room_for_noise_equals_enumeration(
 
 def test_a_point_just_outside_the_radius_loses_and_none_inside_does(model, patients):
     X, _ = patients
-    recourse = Recourse(model)
+    recourse = Recourse(model, Schema.infer(X, guard=False))
     judged = 0
     for _, x in X[model.predict(X) == 0].head(4).iterrows():
         result = recourse.find(x, 0.6, min_radius=0.02, continuous=True)
@@ -175,7 +175,7 @@ def test_ranges_have_no_end_where_more_is_always_fine():
     found = {name: (low, high) for name, low, high in result.ranges().itertuples(index=False)}
     assert found["debt"] == (0, 4)
     assert found["pay"] == (result.options[0].x["pay"], np.inf)
-    assert result.range_words()["pay"] == f"at least {result.options[0].x['pay']:.0f} €"
+    assert result.range_words()["pay"] == f"at least €{result.options[0].x['pay']:,.0f}"
     with pytest.raises(ValueError, match="feature='town'; expected one that option 1 changes"):
         result.ranges(feature="town")
     already = Recourse(model, schema, "l1").find(result.options[0].x, 0.6)
@@ -184,7 +184,7 @@ def test_ranges_have_no_end_where_more_is_always_fine():
 
 def test_noise_is_survived_by_request(model, patients):
     X, _ = patients
-    recourse = Recourse(model)
+    recourse = Recourse(model, Schema.infer(X, guard=False))
     x = X[model.predict(X) == 0].iloc[0]
     plain, safe = recourse.find(x, 0.6), recourse.find(x, 0.6, min_radius=0.05)
     assert safe.options[0].cost >= plain.options[0].cost

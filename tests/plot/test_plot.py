@@ -38,7 +38,7 @@ LEVELS = [0.5, 0.55, 0.6, 0.65, 0.7, 0.99]
 
 @pytest.fixture(scope="module")
 def recourse(model):
-    return Recourse(model, model.schema_.lock("age").update("year", unit="years"), "l1")
+    return Recourse(model, model.schema_.update("year", mutable=True, unit="years"), "l1")
 
 
 @pytest.fixture(scope="module")
@@ -308,6 +308,7 @@ def test_the_components_are_orthonormal_and_arrows_start_at_people(mixed):
 
 def test_two_features_are_only_turned_by_the_projection(plane):
     recourse, X, y, people = plane
+    recourse = Recourse(recourse.model, cost="l2")  # of the distances, turning keeps only this
     results = [recourse.find(x, 0.6) for x in people]
     arrows = projection_info({"exact": results}, X, y).panels["exact"]
     cost = [option.cost for r in results for option in r.options]

@@ -65,7 +65,7 @@ def flat(text):
 
 def guarded(X, *names):
     """A schema in which these features are protected, and each has a label."""
-    schema = Schema.infer(X)
+    schema = Schema.infer(X, guard=False)
     for name in schema.names:
         schema = schema.update(name, label=f"The {name}", protected=name in names)
     return schema
@@ -456,8 +456,8 @@ def test_the_help_of_the_command_names_the_option():
 
 def test_what_a_model_protects_no_other_schema_frees():
     X, y = haberman()
-    schema = Schema.infer(X).update("age", protected=True)
+    schema = Schema.infer(X, guard=False).update("age", protected=True)
     model = paper_machine(epochs=3, schema=schema, random_state=0).fit(X, y)
-    asked = Recourse(model, Schema.infer(X))
+    asked = Recourse(model, Schema.infer(X, guard=False))
     assert asked.schema["age"].protected
     assert not asked.schema.action_set(X.iloc[0])["age"].free

@@ -167,7 +167,7 @@ def test_the_optimum_of_a_small_problem_is_usually_found(engine, n_trials):
 @engines
 def test_any_model_with_a_confidence_will_do(engine, mixed):
     X, y = mixed
-    schema = Schema.infer(X)
+    schema = Schema.infer(X, guard=False)
     pipeline = make_pipeline(
         make_column_transformer((OneHotEncoder(), ["housing", "grade"]), remainder="passthrough"),
         LogisticRegression(max_iter=1000),

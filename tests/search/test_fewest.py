@@ -194,10 +194,12 @@ def test_what_it_does_not_go_with_is_refused():
 
 
 def test_a_radius_is_kept_by_the_fewest_changes():
-    from trust_recourse import haberman
+    from trust_recourse import Schema, haberman
 
     X, y = haberman()
-    recourse = Recourse(paper_machine(epochs=20, random_state=0).fit(X, y), cost="l1")
+    free = Schema.infer(X, guard=False)
+    model = paper_machine(epochs=20, schema=free, random_state=0).fit(X, y)
+    recourse = Recourse(model, cost="l1")
     result = recourse.find(X.iloc[9], 0.7, sparse=True, min_radius=0.02)
     (known,) = result.fewest.values()
     assert known.proved

@@ -274,7 +274,7 @@ def refused(recourse, X):
 @pytest.mark.parametrize("model", ["network", "stack"])
 def test_auto_is_the_portfolio_where_nothing_can_be_read(model, models, patients):
     X, _ = patients
-    recourse = Recourse(models[model], Schema.infer(X), "l1")
+    recourse = Recourse(models[model], Schema.infer(X, guard=False), "l1")
     x, now = refused(recourse, X)
     levels = [now + 0.1, now + 0.2]
     result = recourse.find(x, levels, n_trials=150, n_options=2)
@@ -298,7 +298,7 @@ def test_auto_is_the_portfolio_where_nothing_can_be_read(model, models, patients
 
 def test_without_optuna_it_goes_on_and_says_what_is_missing(models, patients, monkeypatch):
     X, _ = patients
-    recourse = Recourse(models["network"], Schema.infer(X), "l1")
+    recourse = Recourse(models["network"], Schema.infer(X, guard=False), "l1")
     x, now = refused(recourse, X)
     whole = recourse.find(x, now + 0.1, n_trials=150)
     assert whole.note == ""
@@ -312,7 +312,7 @@ def test_without_optuna_it_goes_on_and_says_what_is_missing(models, patients, mo
 
 def test_what_such_models_lack_names_all_that_works(models, patients):
     X, _ = patients
-    recourse = Recourse(models["network"], Schema.infer(X))
+    recourse = Recourse(models["network"], Schema.infer(X, guard=False))
     x, now = refused(recourse, X)
     result = recourse.find(x, now + 0.1, n_trials=60)
     families = "PTMClassifier, TMClassifier, trees of scikit-learn, LightGBM, XGBoost or CatBoost"
@@ -347,7 +347,7 @@ def test_a_model_that_predicts_numbers_is_told_how_to_wrap_it(patients):
     def good(table):
         return 1 / (1 + np.exp(-(model.predict(table) - 600) / 20))
 
-    wrapped = Recourse(good, Schema.infer(X))
+    wrapped = Recourse(good, Schema.infer(X, guard=False))
     x, _ = refused(wrapped, X)
     (option,) = wrapped.find(x, 0.5, n_trials=200).options
     assert model.predict(option.x.to_frame().T.astype(float))[0] >= 600
