@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
@@ -262,6 +263,8 @@ def picture(
     """
     ink, muted, line = "var(--ink)", "var(--muted)", "var(--line)"
     end = max([cost for cost, _ in [*stairs, *options]], default=1.0) * 1.06 or 1.0
+    shown = [confidence for _, confidence in [*stairs, *options]]
+    low, high = span([*shown, *(at for at in (asked, threshold) if at is not None)])
     axis: dict[str, Any] = {
         "nameTextStyle": {"color": muted, "fontSize": 12},
         "axisLabel": {"color": muted, "margin": CLEAR},
@@ -284,7 +287,7 @@ def picture(
             ":formatter": "v => Number(v.toPrecision(3)).toString()"},
         },
         "yAxis": {
-            "type": "value", "name": "confidence", "nameGap": 18, "min": 0, "max": 1, **axis,
+            "type": "value", "name": "confidence", "nameGap": 18, "min": low, "max": high, **axis,
             "axisLabel": {**axis["axisLabel"], ":formatter": "v => Math.round(v * 100) + ' %'"},
         },
         "series": [
@@ -312,6 +315,20 @@ def picture(
         ],
         "color": [ink],
     }  # fmt: skip
+
+
+def span(confidences: list[float]) -> tuple[float, float]:
+    """The tenths between which confidences lie, at least two tenths apart.
+
+    >>> span([0.55, 0.7, 0.86])
+    (0.5, 0.9)
+    >>> span([0.98])
+    (0.8, 1.0)
+    """
+    tenths = [10 * each for each in confidences] or [0, 10]
+    low, high = math.floor(min(tenths)), math.ceil(max(tenths))
+    high = min(max(high, low + 2), 10)
+    return min(low, high - 2) / 10, high / 10
 
 
 def _level(at: float, colour: str, dashes: str) -> dict[str, Any]:
