@@ -14,12 +14,21 @@ import pytest
 from typer.testing import CliRunner
 
 from serving import running
-from trust_recourse import Ledger, NearNeighbours, PTMClassifier, Recourse, Result, haberman
+from trust_recourse import (
+    Cost,
+    Ledger,
+    NearNeighbours,
+    PTMClassifier,
+    Recourse,
+    Result,
+    Schema,
+    haberman,
+)
 from trust_recourse.batch import Job, answer
 from trust_recourse.cli import app
 from trust_recourse.question import Question
 from trust_recourse.retraining import save_all
-from trust_recourse.vocabulary import HELP, outside
+from trust_recourse.vocabulary import HELP, TIME_LIMIT, outside
 from trust_recourse.web.page.limits import judged
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.settings import FIELDS, parts
@@ -27,6 +36,7 @@ from trust_recourse.web.state import AppState
 from worlds import paper_machine
 
 X, Y = haberman()
+FREE = Schema.infer(X, guard=False)  # age and year may change, so that a lock of them tells
 WHO = {"age": 55, "year": 69, "nodes": 22}
 KNOWN = pd.DataFrame([{**WHO, "nodes": n, "age": 55 + d} for n in range(2, 26) for d in (-1, 0, 1)])
 OTHER = {"age": 34, "year": 66, "nodes": 9}  # between one half and the threshold asked for below
@@ -35,6 +45,7 @@ ASKED = [  # together they have every part of a question, each where it tells
     {"confidence": (0.7,), "mode": "band", "tolerance": 0.03},
     {"cost": "l0", "confidence": (0.6,)},
     {"cost": {"l0": 0.2, "l1": 1.0}, "confidence": (0.7,)},
+    {"cost": {"l0": 0.2, "l2": 1.0, "root": True}, "confidence": (0.7,)},
     {"lock": ("year",), "confidence": (0.7,), "cost": "l2"},
     {"limits": {"nodes": (10, None)}, "confidence": (0.6,)},
     {"max_changes": 1, "confidence": (0.7,), "cost": "l2"},
@@ -58,7 +69,7 @@ LASTING = {"survives": 0.7, "confidence": (0.6,)}  # of a machine with models le
 def place(tmp_path_factory):
     """A folder with a model and the known rows."""
     folder = tmp_path_factory.mktemp("surfaces")
-    paper_machine(epochs=20, random_state=0).fit(X, Y).save(folder / "m.safetensors")
+    paper_machine(schema=FREE, epochs=20, random_state=0).fit(X, Y).save(folder / "m.safetensors")
     KNOWN.to_csv(folder / "known.csv", index=False)
     return folder
 
@@ -86,7 +97,7 @@ def client(state):
 def lasting(tmp_path_factory):
     """The same of a machine with the logistic link, and others learnt anew beside it."""
     folder = tmp_path_factory.mktemp("lasting")
-    model = PTMClassifier(n_clauses=20, epochs=5, random_state=0).fit(X, Y)
+    model = PTMClassifier(n_clauses=20, epochs=5, schema=FREE, random_state=0).fit(X, Y)
     model.save(folder / "m.safetensors")
     save_all(folder / "m.bootstraps", model.bootstraps(X, Y, 15))
     recourse = Recourse(PTMClassifier.load(folder / "m.safetensors"), also=folder / "m.bootstraps")
@@ -125,9 +136,8 @@ def line_of(asked, place):
     for name, ends in told.pop("limits", {}).items():
         low, high = ("" if end is None else str(end) for end in ends)
         words += ["--limit", f"{name}={low}..{high}"]
-    if cost := told.pop("cost", None):
-        name = {"l0": "l0", "l1": "l1"}.get(*cost) if len(cost) == 1 else None
-        words += ["--cost", name or ",".join(f"{n}={part}" for n, part in cost.items())]
+    if told.pop("cost", None):
+        words += ["--cost", cost_text(asked.cost)]
     if "plausible" in told:
         words += ["--like", str(place / "known.csv")]
     for name, value in told.items():
@@ -155,7 +165,8 @@ def by_command(asked, place, **_):
 def by_file(asked, place, recourse, **_):
     run("find", asked, place, "--save", str(place / "r.json"), "--force")
     result = Recourse.read(place / "r.json", recourse.model)
-    assert result.question == replace(asked, plausible=result.question.plausible)
+    own = {"plausible": result.question.plausible, "time_limit": limit_of(asked, by_file)}
+    assert result.question == replace(asked, **own)
     return said(result)
 
 
@@ -184,10 +195,15 @@ def by_page(asked, state, **_):
 
 def written(asked, part):
     """What stands in a field of the page's settings."""
-    value = asked.to_dict().get(outside(part), "")
-    if part == "cost" and value:
-        return ",".join(f"{name}={share}" for name, share in value.items())
-    return str(value)
+    if part == "cost" and asked.cost is not None:
+        return cost_text(asked.cost)
+    return str(asked.to_dict().get(outside(part), ""))
+
+
+def cost_text(cost):
+    """The name of a cost, or the parts of a mixture, as a line and the page read them."""
+    named = [name for name in ("l0", "l1", "l2") if Cost.named(name) == cost]
+    return "".join(named) or ",".join(f"{n}={float(part)}" for n, part in cost.to_dict().items())
 
 
 def by_batch(asked, recourse, **_):
@@ -296,6 +312,19 @@ def offered(result):
     ]
 
 
+def limit_of(asked, surface):
+    """Seconds of search for a confidence, where exact search has a default limit.
+
+    Python and batches have none. A command has none either where it limits the boxes.
+    """
+    counted = surface in COMMANDS and asked.node_limit is not None
+    if asked.time_limit is not None or surface in UNLIMITED or asked.engine != "auto" or counted:
+        return asked.time_limit
+    return TIME_LIMIT
+
+
+UNLIMITED = (by_find, by_batch)
+COMMANDS = (by_command, by_file, by_explain)
 TOLD = {by_ledger: every, by_letter: offered, by_explain: first}  # where that is not all
 SURFACES = [
     by_find, by_command, by_file, by_service, by_page, by_batch, by_ledger, by_letter, by_explain,
@@ -328,11 +357,17 @@ def same_everywhere(given, surface, home, monkeypatch):
         patch.setattr(Recourse, "ask", noted)
         answered = surface(asked, **home)
     assert answered == TOLD.get(surface, said)(recourse.ask(person(asked), asked))
-    # of a batch, the rules are in the recourse that is asked; a server has a limit of its own
+    # of a batch, the rules are in the recourse that is asked
     whole = asked.without_rules if surface is by_batch else asked
-    own = {"time_limit"} - asked.to_dict().keys() | {"engine"} - asked.to_dict().keys()
-    told = {name: value for name, value in seen[0].to_dict().items() if name not in own}
-    assert told == whole.to_dict()
+    whole = replace(whole, time_limit=limit_of(asked, surface))
+    expected = [whole]
+    if surface is by_page and asked.n_options > 1:  # it shows the cheapest option first
+        expected = [replace(whole, n_options=1), whole]
+    own = {"engine"} - asked.to_dict().keys()
+    assert [
+        {name: value for name, value in question.to_dict().items() if name not in own}
+        for question in seen[: len(expected)]
+    ] == [question.to_dict() for question in expected]
 
 
 def test_no_part_of_a_question_is_left_out_above():

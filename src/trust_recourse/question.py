@@ -224,6 +224,8 @@ class Question:
             raise ValueError(f"mode='wins' with confidence={given}: it asks for none; leave it out")
         for asked in self.confidence or (0.5,):
             Target(asked, self.mode, self.tolerance)
+        if not all(isinstance(name, str) for name in self.lock):
+            raise ValueError(f"lock={list(self.lock)!r}; expected names of features as text")
         share, above, fraction = "a share such as 0.01 for 1 %, or 0", "above 0", (0, 1)
         _expect(self, "n_options", "a whole number of at least 1", (0, math.inf), whole=True)
         _expect(self, "gap", f"{share}, below 1e6", (-math.ulp(0), 1e6))

@@ -31,7 +31,8 @@ FEWEST = 4  # digits of a number that has no step, or lies between its steps
 
 PLAIN = -7, 15  # powers of ten between which such a number has no exponent
 
-CURRENCY = re.compile("[A-Z]{0,3}[$£€¥]")  # signs, such as US$, that come before a number
+# signs, such as US$, that come before a number; letters before € are no country's: T€ is thousands
+CURRENCY = re.compile("[A-Z]{0,3}[$£¥]|€")
 
 _BESIDE_SIGN = re.compile(r"(?<=\d) (?=[A-Z]{0,3}[%‰°$¢£¥₠-⃀])|(?<=[<>≤≥]) (?=\d)")
 _MINUS = re.compile(r"(?<!\S)-(?=[A-Z]{0,3}[$£€¥]?\d)")
@@ -110,6 +111,8 @@ def with_unit(number: str, unit: str) -> str:
 
     >>> with_unit("20,000", "NT$"), with_unit("-12", "€"), with_unit("3", "years")
     ('NT$20,000', '-€12', '3 years')
+    >>> with_unit("80", "T€")
+    '80 T€'
     """
     if not CURRENCY.fullmatch(unit):
         return f"{number} {unit}".rstrip()

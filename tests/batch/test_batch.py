@@ -47,8 +47,9 @@ UNREADABLE = [10 * at + 5 for at in range(len(BAD))]
 @pytest.fixture(scope="module")
 def recourse(mixed):
     X, y = mixed
-    machine = paper_machine(epochs=10, random_state=0).fit(X, y)
-    return Recourse(machine, machine.schema_.lock("children"), wanted="yes")
+    free = Schema.infer(X, guard=False)
+    machine = paper_machine(schema=free, epochs=10, random_state=0).fit(X, y)
+    return Recourse(machine, free.lock("children"), wanted="yes")
 
 
 @pytest.fixture(scope="module")
@@ -475,8 +476,9 @@ def test_another_question_or_other_people_are_refused(recourse, mixed, file, tmp
         batch.run(recourse, file, out, 0.8, **ask | {"rows_per_part": 40})
     with pytest.raises(BatchError, match="schema, features, children, mutable: False there"):
         batch.run(Recourse(recourse.model, wanted="yes"), file, out, LEVEL, **ask)
-    other = paper_machine(epochs=1, random_state=1).fit(*mixed)
-    other = Recourse(other, other.schema_.lock("children"), wanted="yes")
+    free = Schema.infer(mixed[0], guard=False)
+    other = paper_machine(schema=free, epochs=1, random_state=1).fit(*mixed)
+    other = Recourse(other, free.lock("children"), wanted="yes")
     with pytest.raises(BatchError, match="model, fingerprint: "):
         batch.run(other, file, out, LEVEL, **ask)
     people = pd.read_parquet(file)

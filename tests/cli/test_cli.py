@@ -352,7 +352,16 @@ def test_a_person_is_asked_about_by_the_models_own_schema_unless_another_is_give
     ]
     done = verify(files / "proof.json", files / "model.safetensors", *person)
     assert done.exit_code == 1
-    assert "age, mutable is False, not the default" in done.output
+    assert "nodes, direction is 'decrease', not the default" in done.output
+    asked.recourse.schema.to_yaml(files / "schema.yaml")
+    done = verify(
+        files / "proof.json",
+        files / "model.safetensors",
+        *person,
+        "--schema",
+        files / "schema.yaml",
+    )
+    assert done.exit_code == 0, done.output
 
 
 RULES = [

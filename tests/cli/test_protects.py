@@ -100,7 +100,7 @@ def test_schema_says_what_stays_and_why_and_marks_nothing_protected(folder):
     assert schema["monthly payment"].scale < 3000
     price = 500 / schema["monthly payment"].scale
     assert price > 0.1
-    assert "monthly payment integer 0 to 2900 100 200: 0.07" in done.flat
+    assert "monthly payment integer 0 to 2,900 100 200: 0.07" in done.flat
 
 
 def test_schema_proposes_order_steps_and_directions_and_says_why(folder):

@@ -364,7 +364,7 @@ def test_where_the_class_is_to_win_the_tab_decides_by_that():
     X = pd.DataFrame({"late": [0] * 10 + [1] * 10})
     y = np.repeat([0, 1, 2, 0, 1, 2], [4, 3, 3, 1, 5, 4])  # never one half, of the first the most
     tree = DecisionTreeClassifier(random_state=0).fit(X, y)
-    recourse = Recourse(tree, Schema.infer(X), wanted=0)
+    recourse = Recourse(tree, Schema.infer(X, guard=False), wanted=0)
     people, told = PeopleTable(recourse, X), []
     session = Session(AppState(recourse), people)
     session.on(lambda: told.append(session.decision.mode), "decision")

@@ -78,7 +78,7 @@ def explain(
     else:
         table = page.table("", *told.names)
         for column in table.columns:
-            column.no_wrap = False
+            column.no_wrap, column.overflow = False, "fold"
         for name, *cells in told.words().itertuples():
             table.add_row(name, *cells)
         console.print(table)

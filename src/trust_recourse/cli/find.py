@@ -167,7 +167,7 @@ def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked:
             "robust",
             text=3,
         )
-        table.columns[2].no_wrap = False
+        table.columns[2].no_wrap, table.columns[2].overflow = False, "fold"
         for at, (option, (radius, noise)) in enumerate(zip(result.options, safe, strict=True)):
             table.add_row(
                 str(at + 1), option.target.words, words(result, option),

@@ -108,7 +108,7 @@ def _show(result: Result, stairs: pd.DataFrame, everything: bool, limit: float) 
     cost_name = f"cost ({result.recourse.cost.words})"
     table = page.table(cost_name, "confidence", "decision", "change", text=0)
     table.columns[1].justify = table.columns[3].justify = "left"
-    table.columns[3].no_wrap = False
+    table.columns[3].no_wrap, table.columns[3].overflow = False, "fold"
     for step, cost, confidence in zip(some, costs, confidences, strict=True):
         changes = (
             f"{schema[name].title} {schema.describe(name, result.factual[name])} → "

@@ -163,10 +163,10 @@ class Staircase:
 
         Levels down to `low` are reduced together with it.
         """
+        cancel.check()
         level, known = target.interval[0], self._above(target.interval[0])
         if level >= self.ceiling or (known is not None and known.since <= level):
             return True
-        cancel.check()
         if len(self.steps) >= self.max_steps:
             self.ended = "max_steps"
             return False

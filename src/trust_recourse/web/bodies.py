@@ -114,7 +114,16 @@ def _a_sum(given: Any) -> Any:
     return given
 
 
-Mixture = dict[Literal["l0", "l1", "l2"], Annotated[float, Field(ge=0, le=1e60)]]
+Amount = Annotated[float, Field(ge=0, le=1e60)]
+
+
+class Mixture(RequestBody):
+    """The parts of a cost: a sum of L0, L1 and squared L2, or the root of it."""
+
+    l0: Amount = 0.0
+    l1: Amount = 0.0
+    l2: Amount = 0.0
+    root: bool = False
 
 
 class Terms(RequestBody):

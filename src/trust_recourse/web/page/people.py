@@ -49,7 +49,9 @@ class Sought(NamedTuple):
     titles: tuple[str, ...] = ()
 
 
-WHOLE = r"(?<![\w.]){}(?!\w|\.\d)"  # no part of another word or number
+WHOLE = r"(?<![\w.])(?<!\d,){}(?!\w|[.,]\d)"  # no part of another word or number
+
+MARK = r"(?<=\d),(?=\d{3}(?!\d))"  # between the thousands of a number
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +101,7 @@ class PeopleTable:
     @cached_property
     def _sought(self) -> pd.Series[str]:
         names = [self.name(at) for at in range(len(self.table))]
-        return (pd.Series(names, dtype=object) + " " + self.words).str.casefold()
+        return _searchable(pd.Series(names, dtype=object) + " " + self.words)
 
     @cached_property
     def _ours(self) -> pd.DataFrame:
@@ -180,8 +182,15 @@ class PeopleTable:
         found = np.zeros(len(self.table), dtype=bool)
         for title in word.titles:
             codes, told = self._columns[title]
-            found |= told.str.casefold().str.contains(seek).to_numpy(dtype=bool)[codes]
+            found |= _searchable(told).str.contains(seek).to_numpy(dtype=bool)[codes]
         return found
+
+
+def _searchable(told: pd.Series[str]) -> pd.Series[str]:
+    """Texts in lower case, followed by the same without marks where their numbers have some."""
+    lower = told.str.casefold()
+    unmarked = lower.str.replace(MARK, "", regex=True)
+    return lower.where(lower == unmarked, lower + " " + unmarked)
 
 
 def sought(text: str, titles: Collection[str]) -> list[Sought]:
