@@ -1172,8 +1172,9 @@ class Recourse:
 
 
 def _ended_by(engine: Exact, stopped: bool) -> str:
-    """The name of the limit that stopped a search, "" if none did."""
-    return ("time_limit" if engine.late else "node_limit") if stopped else ""
+    """The name of the limit that stopped a search; "" if none did, as where rounding hides more."""
+    limit = "time_limit" if engine.late else "node_limit" if engine.node_limit < math.inf else ""
+    return limit if stopped else ""
 
 
 def _raised(problem: Problem, demand: float) -> Problem:
