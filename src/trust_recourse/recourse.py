@@ -689,8 +689,29 @@ class Recourse:
             row |= {"cost": option.cost, "confidence": option.confidence, **option.x}
         return row
 
+    def __copy__(self) -> Recourse:
+        other = object.__new__(type(self))
+        other.__dict__.update(self._without_score())
+        return other
+
     def __getstate__(self) -> dict[str, Any]:
-        """Without the score, which is large and made anew where it is asked for."""
+        """What a pickle or a deep copy holds.
+
+        Some libraries write the same model in other bytes after a copy. What an unchanged model has
+        learnt is therefore read from the copy; that of a changed one stays, to be refused there.
+        """
+        state = self._without_score()
+        if self.unchanged():
+            del state["_learnt"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if "_learnt" not in state:
+            self._learnt = self._learnt_now()
+
+    def _without_score(self) -> dict[str, Any]:
+        """All attributes but the score, which is large and made again where it is asked for."""
         made = ("score", "_wins", "_latest")
         return {name: value for name, value in self.__dict__.items() if name not in made}
 
@@ -1151,8 +1172,9 @@ class Recourse:
 
 
 def _ended_by(engine: Exact, stopped: bool) -> str:
-    """The name of the limit that stopped a search, "" if none did."""
-    return ("time_limit" if engine.late else "node_limit") if stopped else ""
+    """The name of the limit that stopped a search; "" if none did, as where rounding hides more."""
+    limit = "time_limit" if engine.late else "node_limit" if engine.node_limit < math.inf else ""
+    return limit if stopped else ""
 
 
 def _raised(problem: Problem, demand: float) -> Problem:

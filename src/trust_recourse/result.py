@@ -301,7 +301,9 @@ class Result:
         more = self.extra_constraints and EXTRA
         reason = unproved(self.recourse.model, self.engine, more)
         if not reason and status is Status.NOT_FOUND:
-            reason = "a limit ended the search before it found anything; give it more time"
+            ended = "a limit ended the search before it found anything; give it more time"
+            unsure = "the search found nothing, but rounding hides whether there is an answer"
+            reason = ended if at in self.ended_by or self.engine != "exact" else unsure
         if not reason and at in self.fewest and status is not Status.OPTIMAL:
             reason = (
                 "a limit ended the search before both parts of sparse were proved; give it more "

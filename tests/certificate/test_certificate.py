@@ -1321,8 +1321,8 @@ def test_functions_of_a_cost_are_given_again(tmp_path):
     ("entry", "value", "match"),
     [
         ("kind", "a letter", "not a trust-recourse certificate"),
-        ("format", 6, "format 6; this version reads up to format 5"),
-        ("format", True, "format True; this version reads up to format 5"),
+        ("format", 7, "format 7; this version reads up to format 6"),
+        ("format", True, "format True; this version reads up to format 6"),
         ("question", "0" * 64, "not the fingerprint of the question that is there"),
         ("extra", 1, "entry 'extra': unknown"),
         ("price", None, "price: expected a list of numbers"),

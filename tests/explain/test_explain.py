@@ -556,10 +556,12 @@ def test_the_sentence_says_what_the_dearer_option_buys_and_what_speaks_against_i
         "fewer rules that carry it firmly": {"fragile": dear.carrying},
         "more fragile rules": {"fragile": dear.carrying},
         "more chance that no rule fires": {"silence": cheap.silence + 0.1},
-        "less safety under noise": {"noise": 0.2},
+        "less robustness under noise": {"noise": 0.2, "noise_low": 0.19, "noise_high": 0.21},
     }.items():
         told = replace(compared, measured=(cheap, dear._replace(**change))).sentence
         assert name in told.partition("against it speaks")[2]
+    unsure = dear._replace(noise=0.2, noise_low=0.1, noise_high=1.0)  # the intervals overlap
+    assert "under noise" not in replace(compared, measured=(cheap, unsure)).sentence
     swapped = replace(compared, measured=(dear, cheap))
     assert swapped.sentence.startswith("option 1 costs")
     equal = replace(compared, measured=(cheap, cheap._replace(changes={"a": "b"})))

@@ -385,8 +385,19 @@ def is_tied(proba) -> bool:
 
 
 def _untrue(certificate: Certificate, rows: Rows, meets) -> Iterator[str]:
-    """What a certificate says that is not so."""
-    least, answer = rows.least(meets), certificate.answer
+    """What a certificate says that is not so.
+
+    Its lower bound is on all answers, but of the fewest changes only on answers of no more changes:
+    one of more changes may cost less.
+    """
+    answer = certificate.answer
+    if certificate.fewer is not None and answer is not None:
+        numbers = rows.pulled(rows.codes).sum(axis=1)
+        k = rows.pulled(answer.codes[None]).sum()
+        if (meets & (numbers < k)).any():
+            yield f"{k} changes are the fewest, but {numbers[meets].min()} are enough"
+        meets = meets & (numbers <= k)
+    least = rows.least(meets)
     if answer is None:
         if least is not None:
             yield f"infeasible, but {told(least)} is enough"

@@ -420,8 +420,13 @@ def test_how_long_a_promise_holds(ledger):
 
 def test_only_what_the_model_accepts_can_be_promised(ledger):
     result = prepared()
-    low = replace(result.options[0], confidence=0.4996)
+    schema = result.recourse.schema
+    strict = Recourse(lambda table: np.where(table["nodes"] > 1, 0.1, 0.4996), schema)
+    short = answered(strict, result.factual, result.options[0].x)
     with pytest.raises(LedgerError, match="confidence of 0.499, which the model refuses"):
+        ledger.promise(short, subject="person", **NAMED)
+    low = replace(result.options[0], confidence=0.4996)  # which the model does not give
+    with pytest.raises(ValueError, match="was fitted again or changed after this answer"):
         ledger.promise(replace(result, options=(low,)), subject="person", **NAMED)
     with pytest.raises(IndexError, match="option 1: this result has 1 option"):
         ledger.promise(result, 1, subject="person", **NAMED)
@@ -686,7 +691,8 @@ def test_ranges_of_less_than_a_yes_are_not_promised(ledger, asked):
 
 def test_where_nothing_mends_a_promise_that_is_said(where, model, stricter, patients):
     X, _ = patients
-    stuck = Recourse(model, model.schema_.lock("nodes"), "l1")
+    schema = model.schema_.update("age", mutable=True).update("year", mutable=True)
+    stuck = Recourse(model, schema.lock("nodes"), "l1")
     refused = X[(model.predict_proba(X)[:, 1] < 0.5) & (X["nodes"] > 3)]
     results = (stuck.find(x, 0.5) for _, x in refused.iterrows())
     result = next(result for result in results if result.options)

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, SGDClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from laws import lines
 from laws.checks import Findings
@@ -118,6 +120,36 @@ def test_a_number_without_a_step_has_a_ten_thousandth_of_its_scale_and_the_resul
         result
     )
     assert "in steps of" not in str(Recourse(line()).find({"owed": 31}))
+
+
+TOO_GREAT = r"values from 9\S+ to 9\S+ in steps of \S+, expected them below 2\*\*53 steps"
+
+
+@pytest.mark.parametrize(
+    ("feature", "said"),
+    [
+        (Feature("owed", "integer"), TOO_GREAT),
+        (Feature("owed", step=1.0, lower=2.0**53 - 8, upper=2.0**53 + 8), TOO_GREAT),
+        (Feature("owed"), TOO_GREAT),
+        (Feature("owed", "integer", lower=-(2**53), upper=2**53), r"18014\d+ values, expected at"),
+    ],
+)
+def test_values_that_floats_skip_are_refused(feature, said):
+    X = pd.DataFrame({"owed": 2.0**53 + np.arange(-8, 8)})
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, X["owed"] >= 2**53)
+    recourse = Recourse(model, Schema((feature,)))
+    with pytest.raises(SchemaError, match=f"'owed' has a slope.*given {said}.*a greater step"):
+        recourse.find({"owed": 2**53 - 6}, 0.9)
+
+
+def test_a_search_that_rounding_ends_names_no_limit():
+    X = pd.DataFrame({"owed": 2.0**53 + np.arange(-8, 8), "paid": np.tile([0, 1], 8)})
+    y = X["owed"] + 2 * X["paid"] >= 2**53
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    features = Feature("owed", "integer", upper=2**53 - 1), Feature("paid", "integer", upper=9)
+    result = Recourse(model, Schema(features)).find({"owed": 2**53 - 4, "paid": 0}, 0.7)
+    assert not result.ended_by
+    assert repr(result)
 
 
 def test_one_row_has_the_confidence_that_it_has_among_many():

@@ -82,7 +82,7 @@ def test_time_that_is_up_leaves_no_time_for_the_program(monkeypatch):
         calls.append(1)
         return SimpleNamespace(status=1)
 
-    monkeypatch.setattr(reduce, "linprog", linprog)
+    monkeypatch.setattr("scipy.optimize.linprog", linprog)  # which it loads when it asks
     monkeypatch.setattr(reduce, "SMALL", -1)  # so that the program is asked however little is left
     monkeypatch.setattr(reduce, "FEW", 2.0)
     assert reduce.reduced(*question, deadline=0.0) is not None

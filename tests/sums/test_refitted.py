@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -144,10 +148,13 @@ def test_an_old_answer_is_never_mixed_with_the_model_as_fitted_again(kind, tmp_p
     old = recourse.find(PERSON, [0.5, 0.55, 0.7], certify=True)
     assert len(old.options) > 1
     assert old.certificate(0.5).fingerprint == recourse.model.fingerprint_
+    unchanged = copy.deepcopy(old)
     model.fit(X, SECOND)
-    for asked in AFTERWARDS.values():
+    assert unchanged.explain()  # a copy has its own model
+    copies = (old, copy.copy(old), copy.deepcopy(old), pickle.loads(pickle.dumps(old)))
+    for asked, each in product(AFTERWARDS.values(), copies):
         with pytest.raises(ValueError, match="was fitted again or changed after this answer.*Ask"):
-            asked(old)
+            asked(each)
     assert old.options[0].changes  # what it holds itself is still there
     assert repr(old)
     new = recourse.find(PERSON, 0.5)
@@ -248,8 +255,9 @@ TOUCHES = {
 def test_a_glance_sees_that_nothing_was_touched(kind, monkeypatch):
     model = MODELS[kind]().fit(X, FIRST)
     recourse = Recourse(model, SCHEMA)
-    monkeypatch.setattr(recourse.library.reader, "learnt", None)  # is not asked any more
-    assert recourse.current() is recourse
+    with monkeypatch.context() as patched:
+        patched.setattr(recourse.library.reader, "learnt", None)  # is not asked any more
+        assert recourse.current() is recourse
     assert unpacked(recourse.packed())._watch is None
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from issuing import answered
 from laws.enumeration import Rows, met
 from trust_recourse import Cost, Feature, Recourse, Schema, Status
 from trust_recourse.measure import copies
@@ -221,3 +222,11 @@ def test_room_is_had_where_nothing_has_an_end():
     result = Recourse(model, cost="l1").find({"x": -3.0, "y": 0.0}, min_radius=0.2)
     assert result.options[0].changes == {"x": (-3.0, 0.5)}
     assert result.radius() >= 0.2
+
+
+@pytest.mark.parametrize(("least", "at", "ends"), [(1.0, 7.0, (7, 11)), (2.0, 10.0, (10, 11))])
+def test_a_range_ends_at_a_least_change_only_if_that_rules_out_a_value(least, at, ends):
+    schema = Schema((Feature("owed", step=1.0, lower=0.0, upper=20.0, min_change=least),))
+    recourse = Recourse(Additive(schema, [[6.5, 11.5]], [[-1.0, 1.0, -1.0]]))
+    (found,) = answered(recourse, {"owed": 8.0}, {"owed": at}).ranges().itertuples()
+    assert (found.low, found.high) == ends

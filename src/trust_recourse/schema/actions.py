@@ -174,6 +174,9 @@ class FeatureActions:
         first, last = self._numbers(low, high)
         if last - first >= limit:
             raise SchemaError(f"given {last - first + 1} values, expected at most {limit}")
+        if max(abs(first), abs(last)) >= EXACT:  # two multiples may be the same float
+            given = f"given values from {low!r} to {high!r} in steps of {self.step!r}"
+            raise SchemaError(f"{given}, expected them below 2**53 steps: floats skip some beyond")
         if max(abs(first), abs(last), 1) * p < EXACT and q < EXACT:
             return np.arange(first, last + 1) * p / q  # of exact floats, so rounded just as well
         return np.array([k * p / q for k in range(first, last + 1)])

@@ -419,7 +419,7 @@ def _extent(feature: Feature, actions: FeatureActions, here: float) -> tuple[flo
     if actions.choices is not None:
         return _levels(feature, actions.choices, here)
     low, high, step = actions.lower, actions.upper, actions.step
-    if actions.hole is not None:
+    if actions.hole is not None and _skips(actions):
         below, above = actions.hole
         low, high = (low, min(high, below)) if here <= below else (max(low, above), high)
     for code in actions.never:
@@ -434,6 +434,17 @@ def _extent(feature: Feature, actions: FeatureActions, here: float) -> tuple[flo
     if high < actions.own <= multiple_above(step, math.nextafter(high, math.inf)):
         high = actions.own
     return low, high
+
+
+def _skips(actions: FeatureActions) -> bool:
+    """Whether the hole holds another value than one's own, so that a range cannot cross it."""
+    assert actions.hole is not None
+    (below, above), step = actions.hole, actions.step
+    if step is None:
+        return True
+    first = multiple_above(step, math.nextafter(below, math.inf))
+    last = multiple_below(step, math.nextafter(above, -math.inf))
+    return first <= last and not first == last == actions.own
 
 
 def _levels(feature: Feature, choices: tuple[float, ...], here: float) -> tuple[float, float]:
