@@ -146,9 +146,9 @@ def schema(
         told["proposals"] = [each.to_dict() for each in proposed]
         page.say_json(told | {"notes": notes} | found.to_dict())
         return
-    shares = ", ".join(f"{label} ({n} rows)" for label, n in sorted(counts.items()))
+    shares = ", ".join(f"{label} ({n:,} rows)" for label, n in sorted(counts.items()))
     console = page.console()
-    console.print(f"{data}: {len(table)} rows. Target {target}: {shares}.\n")
+    console.print(f"{data}: {len(table):,} rows. Target {target}: {shares}.\n")
     console.print(_listed(found, console.width))
     console.print(f"\n{BOUNDS}\n\n{COSTS}")
     for relation in found.relations:
@@ -410,9 +410,18 @@ def _of(feature: Feature, found: Sequence[About]) -> list[About]:
 
 def _listed(found: Schema, width: int) -> Any:
     """One line for each column; of its values there is what the page has room for."""
+    from trust_recourse.wording import significant
+
     heads = ("column", "kind", "values", "step", "costs", "moves")
     lines = [
-        (f.name, f.kind, _values(f), "" if f.step is None else f"{f.step:g}", _price(f), _moves(f))
+        (
+            f.name,
+            f.kind,
+            _values(f),
+            "" if f.step is None else significant(f.step),
+            _price(f),
+            _moves(f),
+        )
         for f in found
     ]
     widths = [max(map(len, each)) for each in zip(heads, *lines, strict=True)]
@@ -448,6 +457,7 @@ def _explained(notes: dict[str, list[str]]) -> Any:
 def _price(feature: Feature) -> str:
     """What a change of a round amount costs, about a tenth of the scale; of words, any change."""
     from trust_recourse.cost import Cost
+    from trust_recourse.wording import significant
 
     if not feature.movable:
         return ""
@@ -458,7 +468,7 @@ def _price(feature: Feature) -> str:
     part = feature.scale / PARTS
     ten = 10.0 ** math.floor(math.log10(part))
     much = max(feature.step or 0.0, ten, *(n * ten for n in (2, 5) if n * ten <= part))
-    return f"{much:g}: {Cost.named('l1').change(feature, 0.0, much):.2g}"
+    return f"{significant(much)}: {Cost.named('l1').change(feature, 0.0, much):.2g}"
 
 
 def _values(feature: Feature) -> str:
