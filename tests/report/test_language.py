@@ -222,8 +222,11 @@ def test_entries_are_read_as_gettext_writes_them():
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("en", "Income €3,600 to €3,950; job “full time”; home “owns” or “lives free”."),
-        ("de", "Income 3.600 bis 3.950 €; Beruf „full time“; home „owns“ oder „lives free“."),
+        ("en", ["Income: €3,600 to €3,950", "Job: “full time”", "Home: “owns” or “lives free”"]),
+        (
+            "de",
+            ["Income: 3.600 bis 3.950 €", "Beruf: „full time“", "Home: „owns“ oder „lives free“"],
+        ),
     ],
 )
 def test_the_list_of_ranges_names_all_that_an_option_changes(code, words):
@@ -241,7 +244,7 @@ def test_the_list_of_ranges_names_all_that_an_option_changes(code, words):
     (only,) = letter(recourse.find(person, 0.5), **GIVEN, language=code).offers
     assert only.changes.keys() == {"income", "job", "home"}
     told = letter(recourse.find(person, 0.5), **GIVEN, language=code).text()
-    assert words in " ".join(told.split())
+    assert "".join(f"- {each}. " for each in words) in f"{' '.join(told.split())} "
 
 
 def test_a_column_of_anybody_is_not_translated_by_a_guess():

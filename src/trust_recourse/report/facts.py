@@ -484,20 +484,20 @@ class LetterFacts:
             return []
         found = [self._room(offer) for offer in self.offers]
         if len(found) == 1:
-            return found
+            return [f"{name}: {values}" for name, values in found[0]]
         option = self.language.gettext
         return [
-            f"{option('option %(n)d', n=at)}: {words}"
-            for at, words in zip(self.numbers, found, strict=True)
+            f"{option('option %(n)d', n=at)}: {', '.join(f'{n} ({v})' for n, v in each)}"
+            for at, each in zip(self.numbers, found, strict=True)
         ]
 
-    def _room(self, offer: Offer) -> str:
+    def _room(self, offer: Offer) -> list[tuple[str, str]]:
         """The values that an offer asks for; what follows from others is computed from these."""
         asked = (name for name in offer.changes if not self.schema[name].derived)
-        return "; ".join(
-            f"{self._heading(name)} {offer.ranges.get(name) or self._said(name, offer.row[name])}"
+        return [
+            (self._heading(name), offer.ranges.get(name) or self._said(name, offer.row[name]))
             for name in asked
-        )
+        ]
 
     def _said(self, name: str, value: object) -> str:
         return clean(self.language.said(self.schema[name], value))
