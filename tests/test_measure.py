@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from statistics import NormalDist
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from trust_recourse import Feature, Schema, TMClassifier
+from trust_recourse import Feature, Recourse, Result, Schema, TMClassifier, evidence
 from trust_recourse.cells import of_class
 from trust_recourse.measure import (
     COPIES_PER_BOX,
@@ -21,6 +22,7 @@ from trust_recourse.measure import (
     Isolation,
     NearNeighbours,
     Noise,
+    Robustness,
     are_plausible,
     copies,
     noise,
@@ -486,3 +488,16 @@ def test_bad_settings_of_the_tests():
     schema = Schema((Feature("age"),))
     with pytest.raises(ValueError, match="given a blank, expected a value"):
         NearNeighbours(pd.DataFrame({"age": np.arange(9.0)}), schema=schema)({"age": math.nan})
+
+
+def test_an_evidence_report_shows_the_interval_of_a_share():
+    model, X, _ = machine(5)
+    recourse = Recourse(model, Schema.infer(X, guard=False), "l1")
+    p = model.predict_proba(X)[:, 1]
+    result = recourse.find(X.iloc[int(p.argmin())], float(p.max()))
+    assert result.options
+    kept = Robustness(0.18234, 0.17482, 0.19006, exact=False)
+    with mock.patch.object(Result, "robustness", return_value=kept):
+        told = evidence(result, pictures=False).text()
+    assert "17.4–19.1%" in told
+    assert "18.2" not in told

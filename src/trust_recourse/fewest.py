@@ -1,8 +1,8 @@
 """The fewest changes: how many an answer may have, and the problems by which that is found.
 
-The least number k of changed features comes first, then the least cost of k changes. Both are
-plain problems: the first has the number of changes as its cost, the second a price on each change
-that no cheaper answer of more changes can pay.
+The least number k of changed features comes first, then the least cost of k changes. The first
+problem minimises the number of changes. The second adds a price per change, so high that an answer
+with more changes always costs more.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from trust_recourse.cost import Cost
 from trust_recourse.question import Floats, Problem, changed
 from trust_recourse.schema import ActionSet, FewChange
 
-TWICE = 2.0  # the price of a change, in costs of a known answer: above 1, one more never pays
-ROUNDED = 1e-6  # of a number of changes: what a bound on it may be short of a whole number
+TWICE = 2.0  # price per change, in costs of a known answer; above 1, an extra change never pays
+ROUNDED = 1e-6  # rounding tolerance when a bound on the number of changes is rounded up
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def within(problem: Problem, most: int) -> Problem:
 
 
 def price_of(problem: Problem, codes: Floats) -> float:
-    """A price of each change above all that an answer costs, before the root; 1 if it is free."""
+    """Price per change: twice the cost of an answer before the root, or 1.0 if that cost is 0."""
     schema = problem.action_set.schema
     cost = problem.cost.between(schema.features, problem.action_set.own, codes)
     return TWICE * problem.cost.before_root(cost) or 1.0

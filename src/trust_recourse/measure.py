@@ -348,7 +348,8 @@ def _deviations(codes: Floats, schema: Schema, sigma: float, steps: Floats) -> F
         deviation = np.where(moves, sigma * scale, 0.0)
     if not ((deviation < math.inf) & ((deviation > 0) | ~moves)).all():
         given = f"sigma={sigma!r} with scales from {scale.min():g} to {scale.max():g}"
-        raise ValueError(f"{given}: expected noise that can be counted with")
+        expected = "expected a positive, finite product of both for each feature"
+        raise ValueError(f"{given}: {expected}; change sigma or the scales")
     return deviation
 
 

@@ -399,7 +399,10 @@ class Recourse:
         return self._latest
 
     def unchanged(self) -> bool:
-        """Whether the model is still what it was when this was made, as far as can be seen."""
+        """Whether the model is unchanged since this recourse was created.
+
+        A model without visible parameters counts as unchanged.
+        """
         if self._watch is not None and self._watch.untouched():
             return True
         return bool(self._learnt_now() == self._learnt)
@@ -1172,7 +1175,7 @@ class Recourse:
 
 
 def _ended_by(engine: Exact, stopped: bool) -> str:
-    """The name of the limit that stopped a search; "" if none did, as where rounding hides more."""
+    """Name of the limit that stopped the search; "" if no limit was given."""
     limit = "time_limit" if engine.late else "node_limit" if engine.node_limit < math.inf else ""
     return limit if stopped else ""
 

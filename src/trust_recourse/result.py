@@ -176,13 +176,13 @@ class Result:
         random_state: int = 0,
         continuous: bool = False,
     ) -> Robustness:
-        """The probability that Gaussian noise keeps the decision, and an interval around it.
+        """Probability that the decision stays the same under Gaussian noise, with an interval.
 
         `sigma` is in scaled units. The noise moves every number, integer and ordinal to the
         nearest of its steps. Continuous noise, as in the paper, moves numbers and integers by
-        fractions too, and ordinals stay. The probability is exact to 0.01 points where a fixed
-        number of boxes is enough. Otherwise it is the share of `n_copies` noisy copies, with the
-        exact binomial 95 % interval.
+        fractions too, and ordinals stay. If `exact`, the interval is certain and no wider than
+        the 95 % interval of `n_copies` copies. Otherwise the probability is the share of
+        `n_copies` noisy copies, and the interval is the exact binomial 95 % interval.
         """
         self.check_model()
         recourse, decision = self.recourse, self.decision

@@ -291,7 +291,10 @@ class Asked(Rules):
         return plausible_by(self.plausible, read(self.like).read_by(schema), schema)
 
     def put(self, recourse: Recourse, x: dict[str, Any], *, certify: bool = False) -> Result:
-        """Ask it, within the default time limit; engines by trial show a progress bar."""
+        """Answer the question for a person; black-box engines show a progress bar.
+
+        An exact search without a node limit runs within `--time-limit` or its default.
+        """
         asked, by_trial = self.question(recourse.schema), self.engine in BY_TRIAL
         if recourse.proves(self.engine) and self.node_limit is None:
             asked = replace(asked, time_limit=seconds(self.time_limit))

@@ -164,7 +164,7 @@ class Tables:
         self._seal_written |= texts
 
     def check_written(self) -> None:
-        """Read back all that was written; a trigger or a rule may have dropped or changed it."""
+        """Read the written rows back; raise if a database trigger dropped or changed one."""
         if self.connection.dialect.name == "postgresql":  # or some would run after this
             self.connection.execute(sa.text("SET CONSTRAINTS ALL IMMEDIATE"))
         for entry in self._entries_written:

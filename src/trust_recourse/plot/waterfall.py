@@ -106,7 +106,7 @@ def label(explanation: Explanation, at: int, width: int = 34) -> str:
 
 
 def _headed(ax: Axes, title: str, what: str, note: str) -> None:
-    """A title, and under the axis what its numbers are; the scores of `note` are drawn."""
+    """Set the title and the label of the axis; `note` is the second line of the label."""
     ax.set_title(titled(title), fontsize="medium")
     ax.set_xlabel(what)
     if note:

@@ -25,7 +25,7 @@ from trust_recourse.report.reasons import reasons as found_by
 from trust_recourse.report.shortfall import Method, Shortfall, method_of
 from trust_recourse.report.titles import titled
 from trust_recourse.vocabulary import HELP, SPAN, outside
-from trust_recourse.wording import distance, floored, in_few_digits, percent
+from trust_recourse.wording import distance, floored, in_few_digits
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -95,7 +95,7 @@ def evidence(
         schema=recourse.schema, actions=recourse.schema.action_set(result.factual), proofs=proofs,
         pictures=tuple(told.pictures()) if pictures else (), report=report, sigma=sigma,
         time_limit=time_limit, most=SHOWN, bins=BINS, name=option_name, kept=_kept, within=_range,
-        uses=uses, distance=distance, percent=percent, digest=digest,
+        uses=uses, distance=distance, digest=digest,
     )  # fmt: skip
     document = Document(
         "Evidence report on one answer of a model",

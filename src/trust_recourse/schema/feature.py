@@ -396,7 +396,7 @@ class Feature:
         return with_unit(self.marked(number, text), unit_of(number, self.unit))
 
     def marked(self, number: float, text: str, point: str = ".", thousands: str = ",") -> str:
-        """A written number with its marks; a year or a code has no mark of thousands.
+        """Add decimal and thousands marks to a written number; a year or code gets no thousands.
 
         >>> Feature("year", lower=1900, upper=2030).marked(1998, "1998")
         '1998'

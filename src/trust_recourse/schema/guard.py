@@ -138,8 +138,8 @@ def usual_bounds(feature: Feature, column: Floats) -> Mapping[str, Any]:
 
     At most 1 % of the rows lie below the lower bound, and at most 1 % above the upper one. The
     bounds are values of the data, rounded inward to the step; a table of fewer than 100 rows keeps
-    its extremes. So does a column whose percentiles coincide. The lower bound of what is owed is
-    not raised above 0.
+    its extremes. So does a column whose percentiles coincide. For amounts owed, a negative lower
+    bound rises to 0 at most, and any other stays at the minimum.
 
     >>> wages = Feature("wage", step=10, lower=0, upper=900)
     >>> usual_bounds(wages, np.array([0.0, *range(101, 201), 900.0]))

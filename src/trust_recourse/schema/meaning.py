@@ -1,4 +1,4 @@
-"""What a column is about, by its name and values: a person, the past, what only rises.
+"""Infer what a column describes: a personal attribute, a past event, a number that only rises.
 
 The attributes are those that laws on discrimination name: in credit the Equal Credit Opportunity
 Act (15 U.S.C. 1691(a)), in housing the Fair Housing Act (42 U.S.C. 3604), the Charter of

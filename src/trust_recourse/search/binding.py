@@ -1,4 +1,4 @@
-"""The single constraints of a schema that hold a person back, each with what lies beyond it."""
+"""Search what becomes reachable when a single constraint of a schema is relaxed."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from trust_recourse.recourse import Recourse
     from trust_recourse.schema import ActionSet
 
-NOTICED = 1e-9  # of confidence: what gains less is no gain
+NOTICED = 1e-9  # of confidence: smaller gains do not count
 
 
 class Beyond(NamedTuple):
-    """One constraint that holds a person back."""
+    """A constraint that binds, and the confidence that is reachable without it."""
 
     sentence: str
     reachable: float  # the highest confidence without it, or the highest that was found
@@ -38,9 +38,9 @@ def binding(
     node_limit: int | None = None,
     time_limit: float | None = None,
 ) -> Iterator[Beyond]:
-    """Each constraint without which more is reachable than the `best` under all.
+    """Yield each constraint whose relaxation raises the highest reachable confidence.
 
-    Both limits hold for all constraints together: each gets an equal share of what is left.
+    The limits cover all constraints together. Each constraint gets an equal share of what remains.
     """
     own = recourse.schema.action_set(factual)
     every = (
@@ -66,9 +66,9 @@ def binding(
 
 
 def _opens_cells(score: Score, before: ActionSet, after: ActionSet) -> bool:
-    """Whether a lifted constraint may lead to cells of the model that were out of reach before.
+    """Whether relaxing a constraint may make new cells reachable.
 
-    To the model, a value beyond a bound equals one within it where no cut lies between them.
+    If no cut lies beyond a bound, the values on both sides share a cell and the prediction.
     """
     ours, theirs = before.schema, after.schema
     changed = [f for f, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b]

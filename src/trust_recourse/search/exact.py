@@ -339,7 +339,7 @@ class Exact:
         return best, found.stopped
 
     def _risen(self, start: Floats) -> Point:
-        """A row after the best single change, the best further one, and so on."""
+        """Repeat the best allowed single change until none raises the confidence."""
         action_set, cost = self.problem.action_set, self.problem.cost
         features, own = action_set.schema.features, action_set.own
         best = self._at(start, cost.between(features, own, start))

@@ -22,8 +22,8 @@ from trust_recourse.search.exact import Answer, Exact
 
 Cheapest = Callable[[Exact, float], Answer]  # an engine and a gap → its answer
 
-COUNTING = 0.5  # the share of the limits that the number of changes is searched for in
-MUCH = 0.1  # of a known cost: an answer below it is searched for again, at a price of its size
+COUNTING = 0.5  # share of the limits for the first search, of the number of changes
+MUCH = 0.1  # search again with a lower price if the cost fell below this share of the last
 
 
 class Found(NamedTuple):
@@ -38,7 +38,7 @@ def fewest_changes(engine: Exact, cheapest: Cheapest, gap: float) -> Found:
     """The cheapest answer among those of the fewest changes."""
     problem, cap = uncapped(engine.problem)
     counting = engine.about(counted(problem), 0, COUNTING)
-    # closer to the least number than one change in all
+    # the gap leaves less than one change, so the bound rounds up to the optimum
     number = cheapest(counting, 1.0 / (len(problem.action_set.schema.levers) + 1))
     least = at_least(number.lower_bound)
     if least > cap or (number.point is None and not number.stopped):

@@ -118,7 +118,7 @@ Amount = Annotated[float, Field(ge=0, le=1e60)]
 
 
 class Mixture(RequestBody):
-    """The parts of a cost: a sum of L0, L1 and squared L2, or the root of it."""
+    """Weights of L0, L1 and squared L2 in a cost; `root` takes the square root of their sum."""
 
     l0: Amount = 0.0
     l1: Amount = 0.0

@@ -23,9 +23,9 @@ def note(text: str) -> ui.label:
 
 
 def on_a_phone_go_to(place: str, fold: str = "", unfold: str = "") -> None:
-    """Show a part of the page that stands above or below where all is in one column.
+    """On a narrow screen, scroll to a part of the page.
 
-    Another part is folded or unfolded first, as it takes the whole screen there.
+    Another part is folded or unfolded first, because it fills a narrow screen.
     """
     turned = "".join(
         f"document.querySelector('{part}').open = {is_open};"
