@@ -142,6 +142,15 @@ def test_values_that_floats_skip_are_refused(feature, said):
         recourse.find({"owed": 2**53 - 6}, 0.9)
 
 
+def test_coefficients_whose_sums_overflow_are_refused():
+    X = pd.DataFrame({"owed": [0.0, 1.0]})
+    model = LogisticRegression().fit(X, [0, 1])
+    model.coef_ = np.array([[-1e308]])
+    said = r"feature 'owed', slopes: given -1e\+308, expected numbers up to 1e\+200"
+    with pytest.raises(ValueError, match=f"{said}.*Fit the model again on scaled columns"):
+        Recourse(model, Schema((Feature("owed", lower=0.0, upper=9.0),)))
+
+
 def test_a_search_that_rounding_ends_names_no_limit():
     X = pd.DataFrame({"owed": 2.0**53 + np.arange(-8, 8), "paid": np.tile([0, 1], 8)})
     y = X["owed"] + 2 * X["paid"] >= 2**53

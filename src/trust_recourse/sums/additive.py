@@ -44,6 +44,7 @@ POINTS = Words(
 )  # fmt: skip
 FINE = 10_000  # steps to the scale of a number with a slope whose schema says no step
 NUMBERS = ("number", "integer")
+MOST_POINTS = 1e200  # of a point or slope: sums and products with values are still finite
 
 
 class Additive:
@@ -112,6 +113,12 @@ class Additive:
                 if each.shape != (size,) or not np.isfinite(each).all():
                     given = f"{where}, {name}: given {each.tolist()}"
                     raise ValueError(f"{given}, expected {size} finite numbers, one for each cell")
+                if (np.abs(each) > MOST_POINTS).any():
+                    raise ValueError(
+                        f"{where}, {name}: given {float(each[np.abs(each).argmax()])!r}, expected "
+                        f"numbers up to {MOST_POINTS:g}, of which sums are finite. Fit the model "
+                        "again on scaled columns"
+                    )
             known = slopes[: len(slopes) - (len(feature.missing) > 0)]
             if slopes.any() and (feature.kind not in NUMBERS or slopes[len(known) :].any()):
                 raise ValueError(
