@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn.model_selection  # noqa: F401 - loading it uses `random`, forbidden in strategies
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
