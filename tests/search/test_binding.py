@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from trust_recourse import Recourse, search, verify
 from trust_recourse.question import Problem, Status, Target
 from trust_recourse.schema import Feature, Schema
+from trust_recourse.search import arrays
+from trust_recourse.search.branch_and_bound import BranchAndBound
 from trust_recourse.search.exact import Exact
 from worlds import enumerated, machine, person_schema
 
@@ -47,31 +49,69 @@ def test_of_few_changes_the_cheapest_is_proved(seed, most):
     assert verdict.status is next(iter(result.status.values()))
 
 
-def test_one_change_alone_is_searched_value_by_value():
-    """Once a feature differs, all others keep their values: no box holds two differences."""
+def one_of_many(d):
+    """Boosted trees on d numbers of which one may change, and the names of the numbers."""
     from lightgbm import LGBMClassifier
 
     rng = np.random.default_rng(0)
-    X = rng.integers(0, 20, (400, 10)).astype(float)
-    y = (X @ rng.normal(size=10) + 5 * rng.normal(size=400) > 0).astype(int)
-    model = LGBMClassifier(n_estimators=30, num_leaves=15, verbose=-1, n_jobs=1).fit(X, y)
+    X = rng.integers(0, 20, (600, d)).astype(float)
+    y = ((X - 9.5) @ rng.normal(size=d) + 5 * rng.normal(size=600) > 0).astype(int)
+    model = LGBMClassifier(n_estimators=60, num_leaves=15, verbose=-1, n_jobs=1).fit(X, y)
     names = model.feature_name_
     features = tuple(Feature(name, kind="integer", lower=0, upper=19) for name in names)
     schema = Schema(features).relate(f"at most 1 of {', '.join(names)} change")
-    recourse = Recourse(model, schema)
-    refused = X[model.predict(X) == 0]
-    for row in refused[:5]:
-        x = dict(zip(names, row, strict=True))
-        own = schema.action_set(x)
-        engine = Exact(
-            recourse.score, Problem(own, Target(0.5), recourse.cost, 1), scope="furthest"
-        )
+    return Recourse(model, schema, "l1"), X
+
+
+def one_changed(row):
+    """A row with one of its values changed, in every way."""
+    d = len(row)
+    rows = np.repeat(row[None], 20 * d, axis=0)
+    rows[np.arange(20 * d), np.arange(20 * d) // 20] = np.arange(20 * d) % 20
+    return rows
+
+
+def test_one_change_alone_is_searched_value_by_value():
+    """Once a feature differs, all others keep their values: no box holds two differences."""
+    recourse, X = one_of_many(10)
+    confidence = recourse.score.at_codes
+    for row in X[confidence(X) < 0.5][:5]:
+        own = recourse.schema.action_set_of(row)
+        problem = Problem(own, Target(0.5), recourse.cost, 1)
+        engine = Exact(recourse.score, problem, scope="furthest")
         best, stopped = engine.max_confidence()
-        singles = np.repeat(row[None], 200, axis=0)
-        singles[np.arange(200), np.arange(200) // 20] = np.arange(200) % 20
         assert not stopped
-        assert best.confidence == pytest.approx(model.predict_proba(singles)[:, 1].max())
+        assert best.confidence == confidence(one_changed(row)).max()
         assert engine.nodes <= 200
+
+
+def test_the_tree_of_a_proof_has_room_for_every_cut(monkeypatch):
+    """Also after a corner that the search finds and the model refuses, by a rounding."""
+    recourse, X = one_of_many(32)
+    confidence = recourse.score.at_codes
+    row = X[0]
+    while confidence(one_changed(row)).max() > confidence(row[None])[0]:
+        rows = one_changed(row)
+        gains = confidence(rows) - confidence(row[None])[0]
+        row = rows[np.where(gains > 0, gains, np.inf).argmin()]
+    plain, used = BranchAndBound._run, []
+
+    def spied(self, *args):
+        said = plain(self, *args)
+        if self.asked.switches[arrays.PROVE]:
+            used.append(self.asked.counters[arrays.MADE] / len(self.tree.feature))
+        return said
+
+    monkeypatch.setattr(BranchAndBound, "_run", spied)
+    x = dict(zip(recourse.schema.names, row, strict=True))
+    own = float(confidence(row[None])[0])
+    for more in (1e-14, 5e-15, 1e-15, 5e-16):
+        result = recourse.find(x, own + 1e-9 + more)
+        assert next(iter(result.status.values())) is Status.INFEASIBLE
+        verdict = verify(result.certificate(), recourse.model, schema=recourse.schema, x=x)
+        assert verdict.status is Status.INFEASIBLE
+    assert used
+    assert max(used) <= 1.0
 
 
 @settings(max_examples=10)

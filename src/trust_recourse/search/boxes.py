@@ -343,10 +343,14 @@ def tightened(run: Any, slot: int) -> None:
     """Remove candidates at the ends of a box that a relation rules out.
 
     Once as many features differ as `at most 2 of … change` allows, the others keep their values.
-    A proof gets a cut for each end, at most 2d of them.
+    A proof gets a cut for each end, at most 2d of them, while the tree has room for these and for
+    the 8d nodes that the loop may add before it asks for room again.
     """
     task = run.task
     d = task.offset.shape[0] - 1
+    made = run.asked.counters[MADE] + 4 * d + 8 * d + 8
+    if run.asked.switches[PROVE] == 1 and made > run.tree.feature.shape[0]:
+        return
     first, way_ends, cuts = 0, 0, 0
     for last in range(0, task.relations.shape[0], 4):
         if way_ends == 0 and task.relations[last + 3] > TERM:

@@ -393,7 +393,9 @@ class BranchAndBound:
             self.asked.counters[arrays.SPARE] += held
         if self.asked.switches[arrays.PROVE]:
             tree = self.tree
-            if self.asked.counters[arrays.MADE] + 16 * self.d + 16 > len(tree.cut):
+            if self.asked.counters[arrays.MADE] + 16 * self.d * len(self.conditions) + 16 > len(
+                tree.cut
+            ):
                 longer = {name: _doubled(getattr(tree, name)) for name in tree._fields[:-1]}
                 tree = tree._replace(**longer)
             if (self.asked.counters[arrays.ROWS] + 2) * len(self.memory) > len(tree.memory):

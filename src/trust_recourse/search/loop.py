@@ -447,14 +447,15 @@ def _opened(
     """Take boxes off the heap up to one that is to be cut: CUT and its slot, or why not."""
     store, params, counters = run.store, run.asked.params, run.asked.counters
     switches = run.asked.switches
-    d = run.task.offset.shape[0] - 1
+    d, K = run.task.offset.shape[0] - 1, run.asked.levels.shape[0] // 3
     while True:
         if counters[HEAP] == 0:
             return DONE, -1
         if counters[NODES] >= stop_at:
             return PAUSED, -1
+        # each condition trims 2d ends, a cut of two nodes each; then there are cuts around a corner
         full = switches[PROVE] == 1 and (
-            counters[MADE] + 16 * d + 16 > run.tree.feature.shape[0]
+            counters[MADE] + 16 * d * K + 16 > run.tree.feature.shape[0]
             or (counters[ROWS] + 2) * memory_of(run) > run.tree.memory.shape[0]
         )
         if full or counters[SPARE] < 4 * d + 4:
