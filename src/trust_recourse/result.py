@@ -270,7 +270,8 @@ class Result:
         """The single constraints without which more confidence is reachable, and how much.
 
         One row per such constraint, the greatest gain first. Where a limit ended the search,
-        `proved` is False and `reachable` is the highest confidence found.
+        `proved` is False and `reachable` is the highest confidence found. `attrs["unfinished"]`
+        counts the constraints whose search a limit ended without a gain: they may bind too.
 
         Parameters
         ----------
@@ -281,10 +282,13 @@ class Result:
         self.check_model()
         self.recourse._need_cells("binding")
         best = self.max_confidence
-        found = binding(self.recourse, self.factual, best, node_limit, time_limit)
-        rows = [(each.sentence, each.reachable, each.gain, each.proved) for each in found]
-        table = pd.DataFrame(rows, columns=["if", "reachable", "gain", "proved"])
-        return table.sort_values("gain", ascending=False, kind="stable", ignore_index=True)
+        found = [*binding(self.recourse, self.factual, best, node_limit, time_limit)]
+        table = pd.DataFrame(
+            [each for each in found if each.gain > 0],
+            columns=["if", "reachable", "gain", "proved"],
+        ).sort_values("gain", ascending=False, kind="stable", ignore_index=True)
+        table.attrs["unfinished"] = len(found) - len(table)
+        return table
 
     def certificate(self, target: Target | float | None = None) -> Certificate:
         """The proof of what is said for a target (the only one, if None), for a stranger to check.

@@ -149,7 +149,10 @@ def test_a_limit_on_boxes_is_for_all_constraints_together(monkeypatch):
     assert len(given_out) > 1
     assert given_out[0] * len(given_out) <= 10
     assert given_out[-1] <= 10
-    full = result.binding().set_index("if").reachable
+    whole = result.binding()
+    assert whole.attrs["unfinished"] == 0
+    full = whole.set_index("if").reachable
+    assert len(full) - len(table) <= table.attrs["unfinished"]
     for row in table.to_dict("records"):
         assert row["reachable"] <= full[row["if"]] + AROUND
         assert row["proved"] is True or row["reachable"] > result.max_confidence.most

@@ -216,6 +216,8 @@ def words(result: Result, option: Option) -> str:
 
 def what_is_known(console: Console, result: Result, far: Any) -> None:
     """What is known of each confidence, and where one is out of reach, how far they get."""
+    from trust_recourse.report.answers import beyond_words
+
     proves = result.engine == "exact"
     more = f", {result.extra_constraints}" if result.extra_constraints else ""
     for target, status in result.status.items():
@@ -235,9 +237,9 @@ def what_is_known(console: Console, result: Result, far: Any) -> None:
     missed = [target for target, status in result.status.items() if status == "infeasible"]
     least = min(missed, key=lambda target: target.confidence)
     console.print(f"The furthest {found} is {result.reach(least)}.")
-    if not far["binding"]:
-        console.print("No single limit, if lifted, would lead further.")
     for lifted in far["binding"]:
         surely = "" if lifted["proved"] else "at least "
         reached = result.formatted(lifted["reachable"], least)
         console.print(f"  if {lifted['if']}: {surely}{reached}")
+    if words := beyond_words(len(far["binding"]), far["binding_unfinished"]):
+        console.print(words)

@@ -48,7 +48,7 @@ def how_far(result: Result) -> dict[str, Any] | None:
     out_of_reach = [t for t, status in result.status.items() if status == "infeasible"]
     if all(target.mode == "band" for target in out_of_reach):
         return None
-    max_confidence, lifted = result.max_confidence, beyond(result).to_dict("records")
+    max_confidence, lifted = result.max_confidence, beyond(result)
     return {
         "max_confidence": {
             "confidence": max_confidence.confidence,
@@ -58,13 +58,30 @@ def how_far(result: Result) -> dict[str, Any] | None:
             "proved": max_confidence.status == "optimal",
             **_moved(max_confidence),
         },
-        "binding": lifted,
+        "binding": lifted.to_dict("records"),
+        "binding_unfinished": lifted.attrs["unfinished"],
     }
 
 
 def beyond(result: Result) -> pd.DataFrame:
     """The constraints that bind, after a search of a fixed length."""
     return result.binding(SECONDS, node_limit=BOXES)
+
+
+def beyond_words(found: int, unfinished: int) -> str:
+    """What is known of the constraints that are not listed; "" if there are none.
+
+    >>> beyond_words(0, 0)
+    'Relaxing any single limit would not lead further.'
+    >>> beyond_words(2, 5)
+    'The search ended before 5 more limits were judged; they may hold this person back too.'
+    """
+    if unfinished:
+        more, too = ("more ", " too") if found else ("", "")
+        were, they = ("s were", "they") if unfinished > 1 else (" was", "it")
+        first = f"The search ended before {unfinished} {more}limit{were} judged"
+        return f"{first}; {they} may hold this person back{too}."
+    return "" if found else "Relaxing any single limit would not lead further."
 
 
 def ranges(result: Result) -> list[dict[str, Any]]:
@@ -126,7 +143,7 @@ def answers(
             }
             for at, (option, each) in enumerate(zip(result.options, safe, strict=True))
         ],
-        **(far or {"max_confidence": None, "binding": None}),
+        **(far or {"max_confidence": None, "binding": None, "binding_unfinished": None}),
     }
 
 

@@ -373,6 +373,8 @@ class LetterFacts:
         """The limit that matters most where nothing is within reach, as a sentence."""
         table, say = beyond(self.result), self.language.gettext
         if table.empty or out_of_100(table["reachable"][0]) == out_of_100(self.reached):
+            if table.attrs["unfinished"]:
+                return say("We found no single limit that holds this back.")
             return say(
                 "No single limit holds this back: lifting one alone would take you no further."
             )

@@ -23,7 +23,7 @@ NOTICED = 1e-9  # of confidence: smaller gains do not count
 
 
 class Beyond(NamedTuple):
-    """A constraint that binds, and the confidence that is reachable without it."""
+    """A constraint, and the confidence that is reachable without it."""
 
     sentence: str
     reachable: float  # the highest confidence without it, or the highest that was found
@@ -38,9 +38,10 @@ def binding(
     node_limit: int | None = None,
     time_limit: float | None = None,
 ) -> Iterator[Beyond]:
-    """Yield each constraint whose relaxation raises the highest reachable confidence.
+    """Yield each constraint whose relaxation raises the highest reachable confidence, or may do so.
 
     The limits cover all constraints together. Each constraint gets an equal share of what remains.
+    A constraint whose search a limit ended without a gain has a gain of 0, not proved.
     """
     own = recourse.schema.action_set(factual)
     every = (
@@ -51,6 +52,9 @@ def binding(
     nodes = math.inf if node_limit is None else node_limit
     deadline = math.inf if time_limit is None else clock.now() + time_limit
     for waiting, (words, freed) in zip(range(len(left), 0, -1), left, strict=True):
+        if clock.now() >= deadline:
+            yield Beyond(words, best.most, 0.0, proved=False)
+            continue
         problem = Problem(freed, Target(0.5), recourse.cost, recourse.wanted_at)
         engine = Exact(
             recourse.score,
@@ -61,8 +65,11 @@ def binding(
         )
         point, stopped = engine.max_confidence(best.codes, best.most)
         nodes -= engine.nodes
-        if point.confidence > best.most + NOTICED:
-            yield Beyond(words, point.confidence, point.confidence - best.most, not stopped)
+        gain = point.confidence - best.most
+        if gain > NOTICED:
+            yield Beyond(words, point.confidence, gain, not stopped)
+        elif stopped:
+            yield Beyond(words, best.most, 0.0, proved=False)
 
 
 def _opens_cells(score: Score, before: ActionSet, after: ActionSet) -> bool:

@@ -345,7 +345,8 @@ class Exact:
         best = self._at(start, cost.between(features, own, start))
         if sum(len(each.codes) for each in self.features) > MOST_RISES:
             return best
-        while True:
+        while not self.late:
+            cancel.check()
             rows = np.concatenate(
                 [_each_value(best.codes, f, each.codes) for f, each in enumerate(self.features)]
             )
@@ -360,6 +361,7 @@ class Exact:
                     break
             else:
                 return best
+        return best
 
     @strict
     def proof(self, lower_bound: float) -> Traced:

@@ -470,6 +470,9 @@ class Answers(ResponseBody):
     options: list[Option]
     max_confidence: MaxConfidence | None
     binding: list[Lifted] | None
+    binding_unfinished: int | None = Field(
+        description="Constraints whose search a limit ended; they may bind too."
+    )
     certificate: dict[str, Any] | None = None
 
 

@@ -8,7 +8,7 @@ from nicegui import ui
 
 from trust_recourse import Status
 from trust_recourse.question import option_name
-from trust_recourse.report.answers import SIGMA, Safety, beyond, safety_of
+from trust_recourse.report.answers import SIGMA, Safety, beyond, beyond_words, safety_of
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
 from trust_recourse.web.page.words import badge, cost, percent
@@ -229,8 +229,9 @@ class Cards:
         self.more.ask(work)
 
     def _binding(self, table: Any) -> None:
+        words = beyond_words(len(table), table.attrs["unfinished"])
         if table.empty:
-            note("Relaxing any single limit would not lead further.")
+            note(words)
             return
         ui.label("What holds them back").classes("strong")
         with ui.element("ul").classes("changes"):
@@ -239,6 +240,8 @@ class Cards:
                 with ui.element("li"):
                     ui.label(f"If {lifted['if']}").classes("what")
                     ui.label(f"{least}{percent(lifted['reachable'])}").classes("numbers strong")
+        if words:
+            note(words)
 
     def _not_found(self, result: Result) -> None:
         with ui.element("article").classes("card wide-card"):
