@@ -1176,8 +1176,9 @@ class Recourse:
 
 def _ended_by(engine: Exact, stopped: bool) -> str:
     """Name of the limit that stopped the search; "" if no limit was given."""
-    limit = "time_limit" if engine.late else "node_limit" if engine.node_limit < math.inf else ""
-    return limit if stopped else ""
+    if not stopped:
+        return ""
+    return "time_limit" if engine.late else "node_limit" if engine.node_limit < math.inf else ""
 
 
 def _raised(problem: Problem, demand: float) -> Problem:

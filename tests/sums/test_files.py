@@ -240,7 +240,7 @@ def test_trees_that_would_take_all_memory_are_refused(read, tmp_path, monkeypatc
         ("n_edges", lambda a: a + 2**62, "'n_edges'"),
         ("n_edges", lambda a: np.append(a, 0), "'n_edges': expected int64 (2,)"),
         ("points", lambda a: a + np.inf, "points: given [inf"),
-        ("points", lambda a: np.full_like(a, 1e302), "sum of at most"),
+        ("points", lambda a: np.full_like(a, 1e302), "expected numbers up to 1e+200"),
         ("points", lambda a: a * np.nan, "points: given [nan"),
         ("n_points", lambda a: a[::-1] + np.array([1, -1]), "finite numbers, one for each cell"),
     ],
