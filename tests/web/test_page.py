@@ -108,8 +108,11 @@ def session(browser, address):
 
 
 def pick(page, at=0):
-    """Choose somebody; returns when the first option is on the page."""
-    page.locator("button.person").nth(at).click()
+    """Choose somebody; returns when the first of their options is on the page."""
+    person = page.locator("button.person").nth(at)
+    who = person.inner_text().splitlines()[0]
+    person.click()
+    expect(page.get_by_role("heading", name=re.compile(rf"{re.escape(who)}: "))).to_be_visible()
     page.locator("article.card").first.wait_for()
 
 
