@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from trust_recourse.cli import question
 from trust_recourse.cli.errors import InputError
+from trust_recourse.cli.ledger import say_if_new
 from trust_recourse.cli.page import compiling, say
 from trust_recourse.cli.root import option
 from trust_recourse.secret import read_secret
@@ -76,12 +77,13 @@ class Service(question.Rules):
         from trust_recourse.web.service import service
         from trust_recourse.web.state import AppState
 
+        where, key = self.ledger, self.ledger_key_file
         recourse = self.recourse()
         house = self.institution(recourse)
         state = AppState(
             recourse,
             self.people(recourse.schema),
-            None if self.ledger is None else Ledger(self.ledger, key_file=self.ledger_key_file),
+            None if where is None else Ledger(where, key_file=key, create=False),  # `check` made it
             self.organisation or house.facts.get("organisation", ""),
             self.contact or house.facts.get("contact", ""),
             institution=house,
@@ -178,6 +180,7 @@ class Service(question.Rules):
         if self.ledger is not None:
             Key.given(None, self.ledger_key_file)
             with Ledger(self.ledger, key_file=self.ledger_key_file) as ledger:
+                say_if_new(ledger)
                 ledger.head()  # or it is not the ledger of this key
 
 
