@@ -73,18 +73,17 @@ class Book:
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *_, **__: page.say(str(message), err=True)
             with Ledger(self.where, key_file=self.key_file, create=create) as ledger:
-                say_if_new(ledger)
+                if new := said_if_new(ledger):
+                    page.say(new, err=True)
                 yield ledger
 
 
-def say_if_new(ledger: Ledger) -> None:
-    """Print that this opening made the ledger: the one before may have been removed."""
-    if ledger._store.made:
-        page.say(
-            f"{ledger._store.name}: there was no ledger, so a new one was made. If there should be "
-            "one, restore it from a backup",
-            err=True,
-        )
+def said_if_new(ledger: Ledger) -> str:
+    """The notice that this opening made the ledger: the one before may have been removed."""
+    return ledger._store.made * (
+        f"{ledger._store.name}: there was no ledger, so a new one was made. If there should be "
+        "one, restore it from a backup"
+    )
 
 
 @question.command(ledger, "promise")
