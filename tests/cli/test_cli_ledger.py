@@ -295,6 +295,58 @@ def test_an_emptied_ledger_ends_with_1(files):
     assert command("check", "--model", "model.safetensors").exit_code == 2
 
 
+EVERY = (
+    ("verify",),
+    ("list", "--all"),
+    ("show", "5b0c4d1e8f7a2936"),
+    ("check", "--model", "model.safetensors"),
+    ("redeem", "5b0c4d1e8f7a2936", "--model", "model.safetensors", "--as-promised"),
+    ("withdraw", "5b0c4d1e8f7a2936", "--reason", "why"),
+    ("seal", "--head", "0:" + "0" * 64),
+)
+
+
+@pytest.mark.parametrize("arguments", EVERY)
+def test_only_a_promise_makes_a_ledger(files, tmp_path, arguments):
+    done = command(*arguments)
+    assert done.exit_code == 2
+    said = " ".join(done.stderr.split())
+    assert "promises.db: no such ledger. Expected a ledger that was made before" in said
+    assert "restore the ledger from a backup; the first promise makes a new one" in said
+    assert not (tmp_path / "promises.db").exists()
+    (tmp_path / "promises.db").touch(0o600)
+    done = command(*arguments)
+    assert done.exit_code == 2
+    assert "promises.db: there is no ledger in this database" in " ".join(done.stderr.split())
+
+
+def test_a_promise_says_that_it_makes_a_ledger(files, tmp_path):
+    for _ in range(2):
+        done = command(*PROMISE)
+        assert done.exit_code == 0
+        assert "promises.db: there was no ledger, so a new one was made" in done.stderr
+        assert "there was no ledger" not in done.stdout
+        assert command(*PROMISE).stderr == ""
+        for path in tmp_path.glob("promises.db*"):
+            path.unlink()
+
+
+def test_no_command_begins_a_ledger_again_whose_tables_were_dropped(files):
+    told(*PROMISE)
+    with sqlite3.connect("promises.db") as connection:
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        for (name,) in tables.fetchall():
+            connection.execute(f"DROP TABLE {name}")
+    connection.close()
+    serve = CliRunner().invoke(app, ["serve", "model.safetensors", "--ledger", "promises.db"])
+    for done in (command(*PROMISE), serve, *(command(*each) for each in EVERY)):
+        assert done.exit_code == 2
+        said = " ".join(done.stderr.split())
+        assert "promises.db: " in said
+        assert "no ledger is in it" in said or "there is no ledger in this database" in said
+        assert "backup" in said
+
+
 def test_values_given_twice_are_refused(files):
     made = told(*PROMISE)["id"]
     given = ("redeem", made, "--model", "model.safetensors", "--x", '{"nodes": 9, "nodes": 1}')

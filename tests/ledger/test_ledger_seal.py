@@ -247,12 +247,48 @@ def test_an_emptied_ledger_does_not_hold(where, key, emptied, monkeypatch):
 
 
 def test_a_new_ledger_is_sealed_and_empty(where):
+    Ledger(where, key=KEY).close()
     with Ledger(where, key=KEY) as ledger:
         assert ledger.verify().proven
         assert ledger.verify(Head()).proven
         assert not ledger.verify(Head(1, 64 * "a")).holds
         assert ledger.head() == Head()
         assert ledger.promises() == []
+
+
+def test_a_ledger_that_the_same_opening_made_is_valid_only_against_a_head_or_with_entries(where):
+    """There may have been one with promises, which was removed."""
+    with Ledger(where, key=KEY) as ledger:
+        found = ledger.verify()
+        assert (found.holds, found.proven) == (False, False)
+        assert "this opening made the ledger" in found.fault
+        assert ledger.verify(Head()).proven
+        issued(ledger, 1)
+        assert ledger.verify().proven
+
+
+def test_a_ledger_whose_tables_were_dropped_is_not_begun_again(where):
+    with Ledger(where, key=KEY) as ledger:
+        issued(ledger, 1)
+        lite = ledger._store.lite
+        with ledger._store.engine.begin() as connection:
+            for name in sa.inspect(connection).get_table_names():
+                connection.exec_driver_sql(f"DROP TABLE {name}")
+    with pytest.raises(LedgerError, match=r"no ledger in this database\. Expected a ledger that"):
+        Ledger(where, key=KEY, create=False)
+    said = r"no ledger is in it\. Expected a ledger, or no file" if lite else "ledger_only_grows"
+    for _ in range(2):
+        with pytest.raises(LedgerError, match=said):
+            Ledger(where, key=KEY)
+
+
+def test_a_ledger_that_could_not_be_begun_can_be_begun_later(where, monkeypatch):
+    """The file that a failed opening leaves never had tables."""
+    monkeypatch.delenv(VARIABLE, raising=False)
+    with pytest.raises(LedgerError, match="there is no key"):
+        Ledger(where)
+    with Ledger(where, key=KEY) as ledger:
+        assert ledger.verify(Head()).proven
 
 
 @pytest.mark.parametrize("name", ["head", "pages", "key"])

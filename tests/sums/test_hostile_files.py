@@ -13,15 +13,19 @@ import time
 import zipfile
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from test_readers import library
 
 from trust_recourse import Schema
 from trust_recourse.sums import UnreadableError, imported, read_file, ubjson
+from trust_recourse.sums.columns import preorder
 
 DATA = Path(__file__).parents[1] / "data" / "libraries"
 SCHEMA = Schema.from_yaml(DATA / "schema.yaml")
 HUGE = 20_000_000
+DELETED = 2**31 - 1  # the column of a node that XGBoost's pruning deleted
 LARGE = 5 << 29  # bytes, which are asked for and never written
 
 
@@ -51,6 +55,9 @@ XGBOOST = {
     "tree_info": lambda w: _model(w)["tree_info"].append(0),
     "an array": lambda w: _tree(w)["split_conditions"].pop(),
     "a column": lambda w: _tree(w)["split_indices"].__setitem__(0, HUGE),
+    "a column below 0": lambda w: _tree(w)["split_indices"].__setitem__(0, -1),
+    "a deleted root": lambda w: _tree(w)["split_indices"].__setitem__(0, DELETED),
+    "a leaf of another mark": lambda w: _tree(w)["left_children"].__setitem__(-1, -2),
     "a category": lambda w: _tree(w).update(categories=[HUGE]),
     "a segment": lambda w: _tree(w).update(categories_segments=[HUGE]),
     "a size": lambda w: _tree(w).update(categories_sizes=[HUGE]),
@@ -81,6 +88,100 @@ def test_a_file_of_xgboost_that_declares_other_sizes_is_refused_before_it_is_par
     path.write_text(json.dumps(whole, separators=(",", ":")))
     refused(path, "m.json: XGBoost: the file declares .*; expected .*Save the model again")
     assert xgboost
+
+
+ASTRAY = {
+    "a loop": lambda tree: tree["left_children"].__setitem__(0, 0),
+    "a node of two parents": lambda tree: tree["left_children"].__setitem__(
+        0, tree["right_children"][0]
+    ),
+    "a child beyond the last": lambda tree: tree["right_children"].__setitem__(0, HUGE),
+    "a child before the first": lambda tree: tree["right_children"].__setitem__(0, -1),
+}
+
+
+@library("xgboost")
+@pytest.mark.parametrize("name", ASTRAY)
+def test_a_tree_of_xgboost_that_is_none_is_refused_before_the_library_opens_it(
+    name, tmp_path, monkeypatch
+):
+    import xgboost
+
+    monkeypatch.setattr(xgboost, "Booster", None)
+    whole = xgboost_file()
+    ASTRAY[name](_tree(whole))
+    (tmp_path / "m.json").write_text(json.dumps(whole, separators=(",", ":")))
+    refused(tmp_path / "m.json", r"m.json: a tree comes to its node -?\d+ twice, or has none such")
+
+
+def test_a_chain_of_many_nodes_is_walked_soon():
+    """A tree of 200,001 nodes, as deep as it can be: no recursion, and no more than linear time."""
+    many = 100_000
+    left = [*(n for i in range(many) for n in (2 * i + 1, -1)), -1]  # even nodes split
+    right = [each + 1 if each > 0 else -1 for each in left]
+    began = time.monotonic()
+    assert len(preorder(left, right)) == 2 * many + 1
+    assert time.monotonic() - began < 2.0
+
+
+EXTENSIONS = ("json", "ubj")
+MODELS = {
+    "pruned": {"tree_method": "exact", "gamma": 2.0},
+    "pruned to roots": {"tree_method": "exact", "gamma": 1e9},
+    "lossguide": {"grow_policy": "lossguide", "max_depth": 0, "max_leaves": 40},
+    "categorical": {"enable_categorical": True},
+    "parallel": {"num_parallel_tree": 3, "subsample": 0.7},
+}
+
+
+@library("xgboost")
+@pytest.mark.parametrize("extension", EXTENSIONS)
+@pytest.mark.parametrize("name", MODELS)
+def test_a_file_of_xgboost_is_read_as_the_library_has_it(name, extension, tmp_path):
+    import xgboost
+
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(400, 3)), columns=list("abc"))
+    y = (X["a"] + X["b"] + rng.normal(size=400) > 0).astype(int)
+    if name == "categorical":
+        X["k"] = pd.Categorical(rng.choice(list("xyz"), 400))
+        y = y ^ (X["k"] == "x")
+    made = xgboost.XGBClassifier(n_estimators=5, random_state=0, **MODELS[name]).fit(X, y)
+    path = tmp_path / f"m.{extension}"
+    made.save_model(path)
+    trees = _model(json.loads(made.get_booster().save_raw("json")))["trees"]
+    deleted = any(DELETED in tree["split_indices"] for tree in trees)
+    assert deleted == name.startswith("pruned")
+    read = read_file(path, Schema.infer(X)).model
+    assert np.array_equal(read.predict_proba(X), made.predict_proba(X).astype(float))
+
+
+@library("xgboost")
+@pytest.mark.parametrize("extension", EXTENSIONS)
+@pytest.mark.parametrize("booster", ["gblinear", "dart"])
+def test_another_booster_of_xgboost_is_refused_before_the_library_opens_it(
+    booster, extension, tmp_path, monkeypatch
+):
+    import xgboost
+
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 2)), columns=list("ab"))
+    made = xgboost.XGBClassifier(n_estimators=2, booster=booster).fit(X, X["a"] > 0)
+    path = tmp_path / f"m.{extension}"
+    made.save_model(path)
+    monkeypatch.setattr(xgboost, "Booster", None)
+    refused(path, rf"m.{extension}: XGBoost, booster {booster}: only gbtree can be read$")
+
+
+@library("xgboost")
+@pytest.mark.parametrize("whole", [{}, {"name": "gbtree"}, {"name": "gbtree", "model": {}}])
+def test_a_file_of_xgboost_without_trees_is_not_opened_by_the_library(whole, tmp_path, monkeypatch):
+    import xgboost
+
+    monkeypatch.setattr(xgboost, "Booster", None)
+    told = xgboost_file()
+    told["learner"]["gradient_booster"] = whole
+    (tmp_path / "m.json").write_text(json.dumps(told, separators=(",", ":")))
+    refused(tmp_path / "m.json", "damaged, or of no known version")
 
 
 @library("xgboost")

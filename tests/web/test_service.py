@@ -996,7 +996,10 @@ def test_what_is_acknowledged_is_kept_when_the_command_is_told_to_end(saved, tmp
         for thread in threads:
             thread.join()
         assert process.wait(30) in (0, -signal.SIGTERM)
-        assert process.stdout.read() == ""
+        assert process.stdout.read() == (
+            f"{ledger}: there was no ledger, so a new one was made. If there should be one, "
+            "restore it from a backup\n"
+        )
     with Ledger(ledger) as book:
         assert book.verify().holds
         assert set(made) <= {promise.id for promise in book.promises()}

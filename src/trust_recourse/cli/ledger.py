@@ -67,13 +67,23 @@ class Book:
 
     @contextmanager
     def opened(self, create: bool = False) -> Iterator[Ledger]:
-        """The ledger; what it warns of is said."""
+        """The ledger; its warnings, and that it is new, are printed to stderr."""
         from trust_recourse import Ledger
 
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *_, **__: page.say(str(message), err=True)
             with Ledger(self.where, key_file=self.key_file, create=create) as ledger:
+                if new := said_if_new(ledger):
+                    page.say(new, err=True)
                 yield ledger
+
+
+def said_if_new(ledger: Ledger) -> str:
+    """The notice that this opening made the ledger: the one before may have been removed."""
+    return ledger._store.made * (
+        f"{ledger._store.name}: there was no ledger, so a new one was made. If there should be "
+        "one, restore it from a backup"
+    )
 
 
 @question.command(ledger, "promise")

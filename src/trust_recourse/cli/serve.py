@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from trust_recourse.cli import question
 from trust_recourse.cli.errors import InputError
+from trust_recourse.cli.ledger import said_if_new
 from trust_recourse.cli.page import compiling, say
 from trust_recourse.cli.root import option
 from trust_recourse.secret import read_secret
@@ -76,12 +77,13 @@ class Service(question.Rules):
         from trust_recourse.web.service import service
         from trust_recourse.web.state import AppState
 
+        where, key = self.ledger, self.ledger_key_file
         recourse = self.recourse()
         house = self.institution(recourse)
         state = AppState(
             recourse,
             self.people(recourse.schema),
-            None if self.ledger is None else Ledger(self.ledger, key_file=self.ledger_key_file),
+            None if where is None else Ledger(where, key_file=key, create=False),  # `check` made it
             self.organisation or house.facts.get("organisation", ""),
             self.contact or house.facts.get("contact", ""),
             institution=house,
@@ -167,8 +169,8 @@ class Service(question.Rules):
             )
         return people.set_axis(pd.Index(ids, dtype=object))
 
-    def check(self, recourse: Recourse) -> None:
-        """Refuse at once what else only the first request would find out."""
+    def check(self, recourse: Recourse) -> str:
+        """Refuse at once what else only the first request would find out; a notice, if any."""
         from trust_recourse import Ledger
         from trust_recourse.ledger.pseudonyms import Key
 
@@ -179,6 +181,8 @@ class Service(question.Rules):
             Key.given(None, self.ledger_key_file)
             with Ledger(self.ledger, key_file=self.ledger_key_file) as ledger:
                 ledger.head()  # or it is not the ledger of this key
+                return said_if_new(ledger)
+        return ""
 
 
 @question.command()
@@ -235,13 +239,15 @@ def serve(
     if workers > 1 and service.page:
         raise InputError("--workers: the page runs in one process; add --no-page, or leave it")
     recourse = service.recourse()
-    service.check(recourse)
+    notice = service.check(recourse)
     listener = listen(host, port)
     classes = " or ".join(map(str, recourse.model.classes_.tolist()))
     wanted = f"the class wanted is {recourse.wanted}, of {classes}"
     address = f"http://{_written(host)}:{listener.getsockname()[1]}"
     say(f"{service.model}: {wanted}" + ("" if service.wanted else "; --wanted names another"))
     say(f"{address}{'' if service.page else '/docs'}   (end it with Ctrl+C)")
+    if notice:
+        say(notice, err=True)
     compiling()
     run(service, listener, workers)
 

@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from types import TracebackType
@@ -42,6 +43,11 @@ from trust_recourse.result import Result
 from trust_recourse.schema import Schema
 from trust_recourse.wording import floored
 
+NEW = (
+    "this opening made the ledger, because there was none. If there should be one, restore it from "
+    "a backup; if it is meant to be new, verify it against the head "
+)
+
 
 class Ledger:
     """What was promised to whom, in a database that only grows.
@@ -53,7 +59,8 @@ class Ledger:
         so that no entry is changed or removed unseen; if neither is given, the environment variable
         TRUST_LEDGER_KEY. Whoever acts needs it: promises, redeems, withdraws, checks a model. Who
         reads without it believes the seal as it stands. Others must not be able to read the file.
-    create : make the ledger if it is not there, which needs the key; False raises instead.
+    create : make the ledger if it is not there, which needs the key; False raises instead. Set
+        False wherever a ledger must exist. A SQLite file whose tables were dropped is refused.
     wait : seconds to wait for other processes that write, before it raises.
 
     Use it in a `with` statement, or call `close()`. Threads may share one; several processes on
@@ -354,7 +361,9 @@ class Ledger:
         """Walk the chain up to its seal, and name the first entry that fails and why.
 
         A whole ledger that was put back to an earlier state shows only against a head that was
-        written down before; without the key, so do entries cut off and a chain written anew.
+        written down before; without the key, so do entries cut off and a chain written anew. A
+        ledger that this object made, and which is empty, is only valid against `Head()`: one with
+        promises may have been removed before.
         """
         with self._store.reading() as tables:
             schemas = _schemas(tables)
@@ -362,7 +371,10 @@ class Ledger:
             def read(entry: Entry) -> object:
                 return Promise.read(entry, schemas) if entry.kind == "promise" else entry.told()
 
-            return seal.verified(tables, self._found_key(), _head(head), read)
+            found = seal.verified(tables, self._found_key(), _head(head), read)
+        if self._store.made and head is None and found.holds and not found.entries:
+            return replace(found, fault=f"{NEW}{Head()}", proven=False)
+        return found
 
     def seal(self, head: Head | str) -> Head:
         """Seal the ledger anew, with the present key, if the chain holds and ends at this head.

@@ -81,6 +81,12 @@ WRITE_SEAL = {
 SEALED_AT = sa.select(SEALED).where(SEALED.c.path.in_(sa.bindparam("paths", expanding=True)))
 
 
+MADE_BEFORE = (
+    "Expected a ledger that was made before. Check the name, or restore the ledger from a backup; "
+    "the first promise makes a new one"
+)
+
+
 def _not_kept(what: str) -> LedgerUnavailableError:
     return LedgerUnavailableError(
         f"{what} was written and is not there when it is read back; expected a database that keeps "
@@ -180,7 +186,8 @@ class Store:
     """The database of a ledger, made or brought up to date when it is opened.
 
     `where` is a file's path or a URL; `wait` the seconds to wait for other writers. `begin` writes
-    what a new ledger holds, in the transaction that makes its tables.
+    what a new ledger holds, in the transaction that makes its tables. `made` is whether this
+    opening made the ledger.
     """
 
     def __init__(
@@ -195,11 +202,13 @@ class Store:
         self.name = self.url.database if self.lite else str(self.url)  # a URL hides its password
         path = Path(self.url.database or "")
         if self.lite and not (path.parent.is_dir() if create else path.is_file()):
-            missing = f"the folder {path.parent} does not exist" if create else "no such ledger"
+            folder = f"the folder {path.parent} does not exist"
+            missing = folder if create else f"no such ledger. {MADE_BEFORE}"
             raise LedgerError(f"{self.name}: {missing}")
         if self.lite:
             self._keep_private(path)
         self.engine = (_lite_engine if self.lite else _postgres_engine)(self.url, wait)
+        self.made = False
         self._writer = self.engine.execution_options(writes=True)
         # All that is read belongs together. SQLite shows a single moment anyway.
         single = {} if self.lite else {"isolation_level": "REPEATABLE READ"}
@@ -269,13 +278,16 @@ class Store:
             with self.engine.connect() as connection:
                 version = _version(connection)
             if version is None and not create:
-                raise LedgerError(f"{self.name}: there is no ledger in this database")
+                raise LedgerError(
+                    f"{self.name}: there is no ledger in this database. {MADE_BEFORE}"
+                )
             if version != NEWEST:
                 with self._writing() as connection:
                     if self._migrate(connection):
                         tables = Tables(connection)
                         begin(tables)
                         tables.check_written()
+                        self.made = True
 
     def _migrate(self, connection: sa.Connection) -> bool:
         """Bring the tables up to date; whether there were none before."""
@@ -289,6 +301,12 @@ class Store:
             raise LedgerError(
                 f"{self.name}: this ledger has version {version}, this program knows up to "
                 f"{NEWEST}; update trust-recourse"
+            )
+        if version is None and self.lite and connection.scalar(sa.text("PRAGMA schema_version")):
+            raise LedgerError(
+                f"{self.name}: tables were made in this file, and no ledger is in it. Expected a "
+                "ledger, or no file. If there was a ledger, restore it from a backup; for a new "
+                "one name another file"
             )
         context = MigrationContext.configure(connection, opts={"version_table": VERSIONS})
         for step in reversed(list(steps.iterate_revisions(NEWEST, version or "base"))):

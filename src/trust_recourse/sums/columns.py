@@ -110,7 +110,7 @@ class Columns:
 
     def tree(self, nodes: Nodes) -> Tree:
         """The same tree in the schema's terms, each node before its children."""
-        kept = _preorder(nodes)
+        kept = np.array(preorder(nodes.left.tolist(), nodes.right.tolist()))
         place = np.full(len(nodes.left), -1)
         place[kept] = np.arange(len(kept))
         split = nodes.left[kept] >= 0
@@ -225,18 +225,18 @@ def _number(name: str, value: Any, places: Mapping[Any, float] | None) -> float:
     return float(value)
 
 
-def _preorder(nodes: Nodes) -> Ints:
-    """The nodes that can be reached from the root, each before its children, and each once."""
+def preorder(left: Sequence[int], right: Sequence[int]) -> list[int]:
+    """The nodes that the root leads to, each before its children; raises if one comes twice."""
     found, open_, met = [], [0], set()
     while open_:
         node = open_.pop()
-        if node in met or not 0 <= node < len(nodes.left):
+        if node in met or not 0 <= node < len(left):
             raise UnreadableError(f"a tree comes to its node {node} twice, or has none such")
         met.add(node)
         found.append(node)
-        if nodes.left[node] >= 0:
-            open_ += [int(nodes.right[node]), int(nodes.left[node])]
-    return np.array(found)
+        if left[node] >= 0:
+            open_ += [right[node], left[node]]
+    return found
 
 
 def last_left(below: Any) -> Floats:

@@ -26,6 +26,7 @@ from trust_recourse.sums.columns import (
     Nodes,
     UnreadableError,
     last_left,
+    preorder,
     rows,
 )
 from trust_recourse.sums.ensemble import Link, SumModel, listed
@@ -63,13 +64,12 @@ def opened(data: bytes) -> Any:
 
 
 def _refuse_sizes(whole: Any) -> None:
-    """Refuse a file that declares more, or other, than it holds."""
+    """Refuse a file that declares more, or other, than it holds, or another booster."""
     learner = whole["learner"]
     shape, kind = learner["learner_model_param"], learner["gradient_booster"]
-    model = kind.get("gbtree", kind).get("model")  # dart has its trees a level deeper
-    if model is None:
-        return  # of no trees, which `read` refuses
-    trees, names = model["trees"], learner.get("feature_names") or ()
+    _refuse_booster(kind["name"])
+    model, names = kind["model"], learner.get("feature_names") or ()
+    trees = model["trees"]
     columns = _declared("num_feature", shape["num_feature"], 0, MOST_COLUMNS)
     if names:
         _declared("num_feature", columns, len(names), len(names))
@@ -92,7 +92,13 @@ def _refuse_tree(tree: Any, columns: int) -> None:
     _declared("num_deleted", told.get("num_deleted", 0), 0, many)
     _declared("size_leaf_vector", told.get("size_leaf_vector", 1), 0, 1)
     _declared("num_feature of a tree", told.get("num_feature", 0), 0, columns)
-    _declared("split_indices", max(tree["split_indices"], default=0), 0, max(columns - 1, 0))
+    left, right, split = (
+        tree[name] for name in ("left_children", "right_children", "split_indices")
+    )
+    _declared("left_children", min(left, default=-1), -1, -1)  # the library's only mark of a leaf
+    for node in preorder(left, right):  # nodes that pruning deleted have no column
+        if left[node] >= 0:
+            _declared("split_indices", split[node], 0, columns - 1)
     codes, sizes = tree.get("categories", ()), tree.get("categories_sizes", ())
     for code in codes:
         _declared("categories", code, 0, MOST_CATEGORY)
@@ -173,11 +179,10 @@ def _booster(model: Any) -> Any:
 
 
 def _refuse(model: Any, learner: dict[str, Any]) -> None:
-    kind, objective = learner["gradient_booster"]["name"], learner["objective"]["name"]
-    told, shape = None, learner["learner_model_param"]
-    if kind != "gbtree":
-        told = f"booster {kind}: only gbtree can be read"
-    elif int(shape["num_target"]) > 1:
+    _refuse_booster(learner["gradient_booster"]["name"])
+    objective, shape = learner["objective"]["name"], learner["learner_model_param"]
+    told = None
+    if int(shape["num_target"]) > 1:
         told = "several targets: only one can be read"
     elif objective not in ("binary:logistic", "multi:softprob"):
         told = f"objective {objective}: only binary:logistic and multi:softprob can be read"
@@ -185,6 +190,11 @@ def _refuse(model: Any, learner: dict[str, Any]) -> None:
         told = f"missing={model.missing}: only models whose missing values are NaN can be read"
     if told:
         raise UnreadableError(f"XGBoost, {told}")
+
+
+def _refuse_booster(name: Any) -> None:
+    if name != "gbtree":
+        raise UnreadableError(f"XGBoost, booster {name}: only gbtree can be read")
 
 
 def _categories(cats: dict[str, Any] | None) -> dict[int, Sequence[Any]]:
