@@ -6,13 +6,14 @@ one may serve many boxes, and few digits of it do: whether they do is asked of t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from trust_recourse import cancel
+from trust_recourse import cancel, clock
 from trust_recourse.certificate.checker import Case, case_of, priced
 from trust_recourse.certificate.cover import PRICED, Boxes, leaves
 from trust_recourse.certificate.reader import Bools
@@ -36,17 +37,19 @@ def shortened(
     steps: Sequence[tuple[float, Floats]],
     rows: Ints,
     functions: Floats,
+    deadline: float = math.inf,  # by `clock.now`
 ) -> Proof:
     """The certificate's proof with the functions it needs.
 
-    `functions[rows[k]]` is that of node k, in floats, where there is one.
+    `functions[rows[k]]` is that of node k, in floats, where there is one. Raises TimeoutError at
+    the deadline.
     """
     problem, proof = certificate.problem, certificate.proof
     for bits in BITS:
         few = tuple(Step(price, rounded(h, bits)) for price, h in steps)
         tried = replace(certificate, proof=replace(proof, steps=few))
         try:
-            return _shared(tried.proof, case_of(tried, problem, model), rows, functions)
+            return _shared(tried.proof, case_of(tried, problem, model), rows, functions, deadline)
         except CertificateError as error:
             refused = error
     raise refused
@@ -58,7 +61,7 @@ def rounded(h: Floats, bits: int) -> Function:
     return Function(unit, np.round(h / 2.0**unit).astype(np.int64))
 
 
-def _shared(proof: Proof, case: Case, rows: Ints, functions: Floats) -> Proof:
+def _shared(proof: Proof, case: Case, rows: Ints, functions: Floats, deadline: float) -> Proof:
     """A function for each priced leaf, as few as it takes: each serves all that it can."""
     found = [boxes for reason, boxes in leaves(proof, len(proof.feature)) if reason == PRICED]
     if not found or functions.shape[1] == 0 or _served(case, found[0], ()).all():
@@ -68,6 +71,8 @@ def _shared(proof: Proof, case: Case, rows: Ints, functions: Floats) -> Proof:
     left = np.arange(len(boxes.node))
     while len(left):
         cancel.check()
+        if clock.now() > deadline:
+            raise TimeoutError("the time limit ended the shortening of a proof")
         own = functions[rows[boxes.node[left[0]]]]
         for bits in BITS:
             function = rounded(own, bits)
