@@ -164,7 +164,8 @@ def robustness(
 
 def _boxes(score: Score, n_copies: int) -> int:
     """How many boxes the exact method may bound: one at least, and fewer on a larger model."""
-    size = len(score.kernel.numbers) + len(score.kernel.layout)
+    kernel = getattr(score, "kernel", None)  # a score with slopes has none, and bounds no box
+    size = 0 if kernel is None else len(kernel.numbers) + len(kernel.layout)
     return max(min(n_copies // COPIES_PER_BOX + 1, MOST_READ // max(size, 1)), 1)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pandas as pd
 
-from trust_recourse import clock, markup, strict_json
+from trust_recourse import cancel, clock, markup, strict_json
 from trust_recourse.certificate import Certificate, Proof, cost_parts, parts, shortened, why_not
 from trust_recourse.explain import (
     FRAGILE,
@@ -364,8 +364,14 @@ class Result:
         proof = Proof(codes, tree.feature, tree.cut, tree.price, shares=shares)
         if not steps and not len(tree.memory):
             return proof
+
+        def go_on() -> None:
+            cancel.check()
+            if clock.now() > until:
+                raise TimeoutError
+
         found = replace(told, proof=proof)
-        return shortened(found, self.recourse.model, steps, tree.row, tree.memory, until)
+        return shortened(found, self.recourse.model, steps, tree.row, tree.memory, go_on)
 
     def _traced(
         self, problem: Problem, bound: float, answer: Point | None, until: float

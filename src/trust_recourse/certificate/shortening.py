@@ -6,14 +6,13 @@ one may serve many boxes, and few digits of it do: whether they do is asked of t
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from trust_recourse import cancel, clock
+from trust_recourse import cancel
 from trust_recourse.certificate.checker import Case, case_of, priced
 from trust_recourse.certificate.cover import PRICED, Boxes, leaves
 from trust_recourse.certificate.reader import Bools
@@ -37,19 +36,18 @@ def shortened(
     steps: Sequence[tuple[float, Floats]],
     rows: Ints,
     functions: Floats,
-    deadline: float = math.inf,  # by `clock.now`
+    go_on: Callable[[], None] = cancel.check,  # raises where the work is to end
 ) -> Proof:
     """The certificate's proof with the functions it needs.
 
-    `functions[rows[k]]` is that of node k, in floats, where there is one. Raises TimeoutError at
-    the deadline.
+    `functions[rows[k]]` is that of node k, in floats, where there is one.
     """
     problem, proof = certificate.problem, certificate.proof
     for bits in BITS:
         few = tuple(Step(price, rounded(h, bits)) for price, h in steps)
         tried = replace(certificate, proof=replace(proof, steps=few))
         try:
-            return _shared(tried.proof, case_of(tried, problem, model), rows, functions, deadline)
+            return _shared(tried.proof, case_of(tried, problem, model), rows, functions, go_on)
         except CertificateError as error:
             refused = error
     raise refused
@@ -61,7 +59,9 @@ def rounded(h: Floats, bits: int) -> Function:
     return Function(unit, np.round(h / 2.0**unit).astype(np.int64))
 
 
-def _shared(proof: Proof, case: Case, rows: Ints, functions: Floats, deadline: float) -> Proof:
+def _shared(
+    proof: Proof, case: Case, rows: Ints, functions: Floats, go_on: Callable[[], None]
+) -> Proof:
     """A function for each priced leaf, as few as it takes: each serves all that it can."""
     found = [boxes for reason, boxes in leaves(proof, len(proof.feature)) if reason == PRICED]
     if not found or functions.shape[1] == 0 or _served(case, found[0], ()).all():
@@ -70,9 +70,7 @@ def _shared(proof: Proof, case: Case, rows: Ints, functions: Floats, deadline: f
     chosen: list[Function] = []
     left = np.arange(len(boxes.node))
     while len(left):
-        cancel.check()
-        if clock.now() > deadline:
-            raise TimeoutError("the time limit ended the shortening of a proof")
+        go_on()
         own = functions[rows[boxes.node[left[0]]]]
         for bits in BITS:
             function = rounded(own, bits)
