@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
+from sklearn.ensemble import GradientBoostingClassifier
 
 from trust_recourse import Feature, Recourse, Result, Schema, TMClassifier, evidence
 from trust_recourse.cells import of_class
@@ -161,6 +162,55 @@ def test_the_clock_does_not_choose_the_method(monkeypatch):
         )
         assert not found.exact
     assert boxes == [50 // COPIES_PER_BOX + 1, 10_000 // COPIES_PER_BOX + 1]
+
+
+def test_a_larger_model_gets_fewer_boxes_but_one_at_least(monkeypatch):
+    model, X, _ = machine(3)
+    score, codes = model.score_of(1), model.schema_.encode(X)[0]
+    size = len(score.kernel.numbers) + len(score.kernel.layout)
+    asked = score, own_confidence(model, 1), codes, model.schema_, 0.1
+    for times, boxes in ((1, 1), (7, 7), (0.5, 1), (10**9, 10_000 // COPIES_PER_BOX + 1)):
+        monkeypatch.setattr("trust_recourse.measure.MOST_READ", int(times * size))
+        seen = []
+        with mock.patch(
+            "trust_recourse.measure.noise",
+            lambda *_, max_boxes, seen=seen, **__: seen.append(max_boxes) or Noise(0.5, 0.5, 1),
+        ):
+            robustness(*asked)
+        assert seen == [boxes]
+
+
+@settings(max_examples=30)
+@given(which=machines, wanted=st.sampled_from([0, 1]), seed=st.integers(0, 10**6))
+def test_bounds_inside_a_box_hold_and_are_no_looser(which, wanted, seed):
+    model, _, _ = machine(*which)
+    score, rng = model.score_of(wanted), np.random.default_rng(seed)
+    _bounded_inside(score, rng)
+
+
+def test_bounds_inside_a_box_of_trees_hold_and_are_no_looser():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(400, 4)), columns=list("abcd"))
+    y = (X["a"] * X["b"] + X["c"] > 0).astype(int)
+    trees = GradientBoostingClassifier(n_estimators=20, random_state=0).fit(X, y)
+    score = Recourse(trees, Schema.infer(X, guard=False)).score
+    for _ in range(20):
+        _bounded_inside(score, rng)
+
+
+def _bounded_inside(score, rng):
+    """Boxes of a random box, and points of these, judged by the kernel of the whole."""
+    ends = np.sort(rng.integers(0, score.grid.sizes, (2, len(score.grid.sizes))), axis=0)
+    inside = score.kernel.inside(*ends)
+    boxes = np.sort(rng.integers(ends[0], ends[1] + 1, (2, 20, ends.shape[1])), axis=0)
+    told, whole = inside(*boxes), score.kernel.intervals(*boxes)
+    assert (told[:, 0] >= whole[:, 0]).all()
+    assert (told[:, 1] <= whole[:, 1]).all()
+    points = rng.integers(boxes[0], boxes[1] + 1)
+    low, high, _ = score.bounds(*boxes, inside)
+    confidence = score.at(points.astype(np.int32))
+    assert (low <= confidence).all()
+    assert (confidence <= high).all()
 
 
 def test_no_copies_are_refused():

@@ -38,6 +38,7 @@ from trust_recourse.wording import brief
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Cells = NDArray[np.int32]
+Intervals = Callable[[Ints, Ints], Floats]  # first and last cells of n boxes → (n, 2 + d)
 
 
 # ---------------------------------------------------------------- what is compiled
@@ -399,12 +400,27 @@ class Kernel(ABC):
 
     def intervals(self, first: Ints, last: Ints) -> Floats:
         """`interval` of many boxes: (n, 2 + d)."""
+        return self._each_interval(first, last, self._to_work_in, self.memory)
+
+    def inside(self, first: Ints, last: Ints) -> Intervals:
+        """`intervals` for boxes that all lie in one box; quicker, as it reads the box's memory."""
+        memory, scratch = self.memory.copy(), self._to_work_in
+        self.narrow(
+            self.numbers, self.layout, np.concatenate([first, last]).astype(np.int64), memory, 0
+        )
+        return lambda a, b: self._each_interval(a, b, scratch, memory)
+
+    @property
+    def _to_work_in(self) -> Floats:
+        """What `interval` alone works in."""
+        return self.scratch.copy()
+
+    def _each_interval(self, first: Ints, last: Ints, scratch: Floats, memory: Floats) -> Floats:
         n, d = first.shape
         out = np.empty((n, 2 + d))
         _intervals()(
             self.interval.address, self.numbers, self.layout, first.astype(np.int64),
-            last.astype(np.int64), np.empty(2 * d, np.int64), np.empty(2 + d),
-            self.scratch.copy(), self.memory, out,
+            last.astype(np.int64), np.empty(2 * d, np.int64), np.empty(2 + d), scratch, memory, out,
         )  # fmt: skip
         return out
 
@@ -707,9 +723,14 @@ class Score(ABC):
         del codes, deviation, threshold, tolerance, steps
         return None
 
-    def bounds(self, first: Ints, last: Ints) -> tuple[Floats, Floats, Floats]:
-        """Least and greatest confidence on each box, and how loose each feature makes them."""
-        told = self.kernel.intervals(first, last)
+    def bounds(
+        self, first: Ints, last: Ints, intervals: Intervals | None = None
+    ) -> tuple[Floats, Floats, Floats]:
+        """Least and greatest confidence on each box, and how loose each feature makes them.
+
+        `intervals` is that of the kernel, unless all boxes lie in one: see `Kernel.inside`.
+        """
+        told = (intervals or self.kernel.intervals)(first, last)
         low, high = self.confidence(np.clip(told[:, :2], 0.0, 1.0)).T
         return *((low, high) if self.rises else (high, low)), told[:, 2:]
 

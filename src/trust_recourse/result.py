@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pandas as pd
 
-from trust_recourse import markup, strict_json
+from trust_recourse import cancel, clock, markup, strict_json
 from trust_recourse.certificate import Certificate, Proof, cost_parts, parts, shortened, why_not
 from trust_recourse.explain import (
     FRAGILE,
@@ -32,6 +32,7 @@ from trust_recourse.fewest import Fewest, n_changes
 from trust_recourse.files import write_whole
 from trust_recourse.measure import COPIES, Robustness, robustness
 from trust_recourse.question import (
+    Floats,
     Option,
     Point,
     Problem,
@@ -290,13 +291,29 @@ class Result:
         table.attrs["unfinished"] = len(found) - len(table)
         return table
 
-    def certificate(self, target: Target | float | None = None) -> Certificate:
-        """The proof of what is said for a target (the only one, if None), for a stranger to check.
+    def certificate(
+        self, target: Target | float | None = None, time_limit: float | None = None
+    ) -> Certificate:
+        """Return the proof of the answer for a target (the only one, if None).
 
-        That of `find(..., certify=True)` is given at once. Otherwise, and for answers read from a
-        file, it is searched for, which may take as long as the answer did.
+        After `find(..., certify=True)` the proof is there already. Otherwise, and for answers read
+        from a file, a search finds it, which may take as long as the answer did.
+
+        Parameters
+        ----------
+        target :
+            The target, or its confidence.
+        time_limit :
+            Seconds for the proof; None for no limit.
+
+        Raises
+        ------
+        TimeoutError
+            If the proof is not complete within the time limit.
+
         """
         self.check_model()
+        limit = Question(time_limit=time_limit).time_limit
         self.recourse._need_cells("certificate")
         at = self._target(target)
         if at in self.proofs:
@@ -329,41 +346,70 @@ class Result:
         told = Certificate(
             recourse.model.fingerprint_, problem, status, answer, bound, self.nodes[at], NO_PROOF
         )
-        if at not in self.fewest:
-            return replace(told, proof=self._proof(told))
-        of_cost, of_number = parts(replace(told, fewer=NO_PROOF), problem)
-        return replace(told, proof=self._proof(of_cost), fewer=self._proof(of_number))
+        until = math.inf if limit is None else clock.now() + limit
+        try:
+            if at not in self.fewest:
+                return replace(told, proof=self._proof(told, until))
+            of_cost, of_number = parts(replace(told, fewer=NO_PROOF), problem)
+            return replace(
+                told, proof=self._proof(of_cost, until), fewer=self._proof(of_number, until)
+            )
+        except TimeoutError:
+            raise TimeoutError(
+                f"no certificate for this answer: given time_limit={limit:g}, expected seconds "
+                "enough to complete the proof; give more, or None for no limit"
+            ) from None
 
-    def _proof(self, told: Certificate) -> Proof:
+    def _proof(self, told: Certificate, until: float) -> Proof:
         """The proof of what a certificate says."""
-        (codes, tree, steps), shares = self._traced(told.problem, told.lower_bound, told.answer)
+        (codes, tree, steps), shares = self._traced(
+            told.problem, told.lower_bound, told.answer, until
+        )
         proof = Proof(codes, tree.feature, tree.cut, tree.price, shares=shares)
         if not steps and not len(tree.memory):
             return proof
+
+        def go_on() -> None:
+            cancel.check()
+            if clock.now() > until:
+                raise TimeoutError
+
         found = replace(told, proof=proof)
-        return shortened(found, self.recourse.model, steps, tree.row, tree.memory)
+        return shortened(found, self.recourse.model, steps, tree.row, tree.memory, go_on)
 
     def _traced(
-        self, problem: Problem, bound: float, answer: Point | None
+        self, problem: Problem, bound: float, answer: Point | None, until: float
     ) -> tuple[Traced, tuple[float, ...]]:
         """How all that is cheaper is ruled out and, of several classes, the shares of its tangent.
 
         That at the answer tends to need few boxes; where there is none, that at the person's own
         values, or at the furthest they can get.
         """
+
+        def left() -> float | None:
+            seconds = until - clock.now()
+            if seconds <= 0.0:
+                raise TimeoutError
+            return None if seconds == math.inf else seconds
+
         score = self.recourse.score_for(problem.target)
         if not isinstance(score, Lead):
-            return Exact(score, problem).proof(bound), ()
+            return Exact(score, problem, time_limit=left()).proof(bound), ()
         own, found = problem.action_set.own, None
         for last in (False, True):
             if answer is None:
-                codes = self.max_confidence.codes if last else own
+                codes = self._furthest_within(left()) if last else own
             else:
                 codes = own if last else answer.codes
             q = told_shares(score.shares_at(codes))
             limit = None if last and found is None else SOME_BOXES
             try:
-                made = Exact(score.proved_by(q), problem, node_limit=limit).proof(bound)
+                asked = Exact(score.proved_by(q), problem, node_limit=limit, time_limit=left())
+                made = asked.proof(bound)
+            except TimeoutError:
+                if found is None:
+                    raise
+                break
             except MemoryError:
                 if limit is None:
                     raise
@@ -374,6 +420,12 @@ class Result:
                 break
         assert found is not None
         return found
+
+    def _furthest_within(self, seconds: float | None) -> Floats:
+        """The most confident reachable codes that so many seconds find."""
+        if seconds is None or "max_confidence" in self.__dict__:
+            return self.max_confidence.codes
+        return self.recourse.reachable(self.factual, time_limit=min(seconds, 10.0)).codes
 
     def proved(self) -> Result:
         """The same with the proof of all that is said for each target, as `certify` asks for it."""

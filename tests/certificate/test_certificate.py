@@ -24,6 +24,7 @@ import pytest
 import sklearn.model_selection  # noqa: F401 - loading it uses `random`, forbidden in strategies
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from sklearn.ensemble import GradientBoostingClassifier
 
 import mutations
 import trust_recourse
@@ -42,6 +43,7 @@ from trust_recourse.certificate import (
     lagrangian,
     question,
     readers,
+    shortening,
     verify,
 )
 from trust_recourse.certificate.lagrangian import Candidates
@@ -306,6 +308,44 @@ def test_a_proof_comes_with_the_same_answer(kind, how, limit):
         assert certificate is b.proofs[target]
         assert check(certificate, plain.model, x=plain.x).status is a.status[target]
         assert certificate.lower_bound == a.certificate().lower_bound
+
+
+@pytest.mark.parametrize("points", [False, True])
+@pytest.mark.parametrize("how", [{"rank": 0.9}, {"rank": 1.0}, {"rank": 0.9, "gap": 0.5}])
+def test_a_proof_ends_at_its_time_limit_with_what_to_do_and_is_the_same_within_one(how, points):
+    result = ask(3, points=points, **how).result
+    with pytest.raises(TimeoutError, match=r"given time_limit=1e-09, .*; give more, or None"):
+        result.certificate(time_limit=1e-9)
+    whole = result.certificate()
+    assert result.certificate(time_limit=600.0).to_json() == whole.to_json()
+    for limit in (0, -1, math.nan, "1"):
+        with pytest.raises(ValueError, match="time_limit=.*; expected a number above 0"):
+            result.certificate(time_limit=limit)
+
+
+def test_a_time_limit_ends_the_search_of_a_proof_and_its_shortening(monkeypatch):
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.normal(size=(500, 6)), columns=list("abcdef"))
+    y = (X["a"] * X["b"] + X["c"] + rng.normal(size=500) > 0).astype(int)
+    trees = GradientBoostingClassifier(n_estimators=30, random_state=0).fit(X, y)
+    recourse = Recourse(trees, Schema.infer(X, guard=False))
+    least = int(recourse.confidences(recourse.schema.encode(X)).argmin())
+    result = recourse.find(X.iloc[least], 0.8)
+    assert result.certificate(time_limit=600.0).proof.functions
+    seconds = [0.0]
+    monkeypatch.setattr("trust_recourse.clock.now", lambda: seconds[0])
+    for place, name in ((branch_and_bound.BranchAndBound, "prove"), (shortening, "_shared")):
+        before = getattr(place, name)
+
+        def late(*given, before=before):
+            seconds[0] += 2.0
+            return before(*given)
+
+        with monkeypatch.context() as during:
+            during.setattr(place, name, late)
+            result.certificate(time_limit=3.0)
+            with pytest.raises(TimeoutError, match="given time_limit=1,"):
+                result.certificate(time_limit=1.0)
 
 
 def test_what_was_certified_is_not_searched_for_again(monkeypatch):

@@ -773,6 +773,58 @@ def test_a_search_that_ends_too_soon_has_no_answer_and_no_proof(who, tmp_path):
     assert "The time limit of 1e-09 s ended the search; --time-limit 4e-09 searches longer" in ended
 
 
+def test_a_proof_that_is_not_there_in_time_is_not_written_and_find_says_what_to_do(
+    who, tmp_path, monkeypatch
+):
+    limits = []
+
+    def late(self, target=None, time_limit=None):
+        limits.append(time_limit)
+        raise TimeoutError
+
+    monkeypatch.setattr(Result, "certificate", late)
+    line = f"find {who} --confidence 0.6 --certificate {{}}/proof.json"
+    done = ask(line, tmp_path)
+    assert done.exit_code == 1
+    assert (
+        "proof.json: not written. The time limit of 30 s ended the search for the proof; "
+        "--time-limit 120 searches longer, --time-limit inf to the end."
+    ) in flat(done.stdout)
+    assert "1 change" in flat(done.stdout) or "→" in done.stdout  # the answer is there all the same
+    done = ask(f"{line} --json --time-limit 7", tmp_path)
+    assert done.exit_code == 1
+    assert json.loads(done.stdout)["options"]
+    assert "The time limit of 7 s ended the search for the proof" in flat(done.stderr)
+    assert limits == [30.0, 7.0]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_letter_and_evidence_say_when_their_time_limit_ended_a_search(who, home, tmp_path):
+    saved = f"{home}/m.safetensors {{}}/result.json --force --out"
+    assert ask(f"find {who} --confidence 0.6 --save {{}}/result.json", tmp_path).exit_code == 0
+    evidence = f"evidence {saved} {{}}/e.txt --no-pictures"
+    done = ask(f"{evidence} --time-limit 1e-9", tmp_path)
+    assert done.exit_code == 0, done.output
+    said = "no proof. The time limit of 1e-09 s ended the search for the proof; --time-limit 4e-09"
+    assert said in flat(done.stderr)
+    assert "no proof within the time limit of 1e-09 s" in flat((tmp_path / "e.txt").read_text())
+    done = ask(evidence, tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "time limit" not in flat(done.stderr)
+    assert "no proof within" not in flat((tmp_path / "e.txt").read_text())
+    low = f"find {who} --confidence 0.02 --mode band --tolerance 0.01 --save {{}}/result.json"
+    assert ask(f"{low} --force", tmp_path).exit_code in (0, 1)
+    letter = f"letter {saved} {{}}/l.txt --organisation M --contact A --valid-until 2099-01-31"
+    done = ask(f"{letter} --time-limit 1e-9", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "The time limit of 1e-09 s ended the search for an accepted option" in flat(done.stderr)
+    done = ask(letter, tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "time limit" not in flat(done.stderr)
+    for line in (evidence, letter):
+        refused(f"{line} --time-limit 0", "--time-limit 0.0; expected a number above 0", tmp_path)
+
+
 def test_commands_search_for_30_seconds_unless_told_otherwise(who, monkeypatch):
     limits = []
 

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from sklearn.linear_model import LogisticRegression
 
 from trust_recourse import Recourse, Schema, model_report
+from trust_recourse.measure import _binomial
 from trust_recourse.plot import (
     draw_frontier,
     draw_projection,
@@ -28,7 +29,7 @@ from trust_recourse.plot import (
     sweep_info,
 )
 from trust_recourse.plot.frontier import APART
-from trust_recourse.plot.safety import COPIES
+from trust_recourse.plot.safety import COPIES, WITHIN, safety_words
 from trust_recourse.report import expected_calibration_error, reliability_curve
 from trust_recourse.wording import floored
 from worlds import machine, paper_machine, person_schema
@@ -39,6 +40,12 @@ LEVELS = [0.5, 0.55, 0.6, 0.65, 0.7, 0.99]
 @pytest.fixture(scope="module")
 def recourse(model):
     return Recourse(model, model.schema_.update("year", mutable=True, unit="years"), "l1")
+
+
+def test_no_interval_of_a_shade_reaches_further_than_its_label_says():
+    shares = [(kept / COPIES, *_binomial(kept, COPIES)) for kept in range(COPIES + 1)]
+    assert max(max(high - share, share - low) for share, low, high in shares) <= WITHIN / 100
+    assert f"±\u00a0{WITHIN}\u00a0points" in safety_words("noise", 0.01)
 
 
 @pytest.fixture(scope="module")

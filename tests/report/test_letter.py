@@ -7,6 +7,7 @@ import hashlib
 import io
 import itertools
 import json
+import math
 import re
 import sys
 from dataclasses import replace
@@ -743,6 +744,30 @@ def test_the_search_for_a_yes_asks_as_the_question_did(recourse, monkeypatch):
     assert seen[-1] == Question(0.5, tolerance=0.01, engine="exact", gap=0.2, **limits)
 
 
+def test_a_letter_says_which_time_limit_ended_its_search_for_a_yes(recourse):
+    result = recourse.find(REFUSED, 0.02, mode="band", tolerance=0.01)
+    assert letter(result, time_limit=1e-9, **GIVEN).search_limit == 1e-9
+    for enough in (60.0, None):
+        made = letter(result, time_limit=enough, **GIVEN)
+        assert made.search_limit is None
+        assert made.offers
+
+
+def test_evidence_without_time_for_a_proof_says_so_limit_and_all(answers):
+    made = evidence(answers, verify=True, pictures=False, proof_limit=1e-9)
+    assert made.certificates == made.verdicts == {}
+    assert set(made.late) == set(answers.status)
+    told = flat(made)
+    assert told.count("no proof within the time limit of 1e-09 s") == len(answers.status)
+    assert "independent check" not in told
+    whole = evidence(answers, pictures=False, proof_limit=600.0)
+    assert not whole.late
+    assert set(whole.certificates) == set(answers.status)
+    for limit in (0, -1.0, math.nan):
+        with pytest.raises(ValueError, match="proof_limit=.*; expected seconds above 0"):
+            evidence(answers, proof_limit=limit)
+
+
 def test_the_evidence_tells_every_part_of_the_question(recourse):
     result = recourse.find(
         REFUSED, 0.6, n_options=2, min_distance=0.05, gap=0.01, node_limit=9000, time_limit=8.0,
@@ -841,8 +866,8 @@ def test_without_matplotlib_the_dossier_has_no_pictures(answers, monkeypatch):
 def test_a_forged_answer_is_refused_in_the_evidence(answers, monkeypatch):
     honest = type(answers).certificate
 
-    def forged(self, target=None):
-        told = json.loads(json.dumps(honest(self, target).to_dict()))
+    def forged(self, target=None, time_limit=None):
+        told = json.loads(json.dumps(honest(self, target, time_limit).to_dict()))
         if told["answer"]:
             told["answer"]["cost"] *= 0.5
         return Certificate.from_dict(told)

@@ -6,7 +6,7 @@ one may serve many boxes, and few digits of it do: whether they do is asked of t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,6 +36,7 @@ def shortened(
     steps: Sequence[tuple[float, Floats]],
     rows: Ints,
     functions: Floats,
+    go_on: Callable[[], None] = cancel.check,  # raises where the work is to end
 ) -> Proof:
     """The certificate's proof with the functions it needs.
 
@@ -46,7 +47,7 @@ def shortened(
         few = tuple(Step(price, rounded(h, bits)) for price, h in steps)
         tried = replace(certificate, proof=replace(proof, steps=few))
         try:
-            return _shared(tried.proof, case_of(tried, problem, model), rows, functions)
+            return _shared(tried.proof, case_of(tried, problem, model), rows, functions, go_on)
         except CertificateError as error:
             refused = error
     raise refused
@@ -58,7 +59,9 @@ def rounded(h: Floats, bits: int) -> Function:
     return Function(unit, np.round(h / 2.0**unit).astype(np.int64))
 
 
-def _shared(proof: Proof, case: Case, rows: Ints, functions: Floats) -> Proof:
+def _shared(
+    proof: Proof, case: Case, rows: Ints, functions: Floats, go_on: Callable[[], None]
+) -> Proof:
     """A function for each priced leaf, as few as it takes: each serves all that it can."""
     found = [boxes for reason, boxes in leaves(proof, len(proof.feature)) if reason == PRICED]
     if not found or functions.shape[1] == 0 or _served(case, found[0], ()).all():
@@ -67,7 +70,7 @@ def _shared(proof: Proof, case: Case, rows: Ints, functions: Floats) -> Proof:
     chosen: list[Function] = []
     left = np.arange(len(boxes.node))
     while len(left):
-        cancel.check()
+        go_on()
         own = functions[rows[boxes.node[left[0]]]]
         for bits in BITS:
             function = rounded(own, bits)

@@ -16,6 +16,7 @@ from trust_recourse.cli.root import option
 
 if TYPE_CHECKING:
     from trust_recourse import Option, Recourse, Result
+    from trust_recourse.certificate import Certificate
     from trust_recourse.report.answers import Safety
 
 ABOUT = "All of it is about the model: that it would say yes, not that the world would change."
@@ -49,7 +50,7 @@ def find(
     All of it is about the model: that it would say yes, not that the world would change.
 
     It ends with 0 if every confidence has an answer, with 1 if one is out of reach or was not found
-    in time, and with 2 if something given is not right.
+    in time, or if its proof was not found in time, and with 2 if something given is not right.
 
     For example, a person by their values, and by their row of a file:
 
@@ -86,38 +87,54 @@ def find(
     if certificate is not None:
         _must_be_certifiable(recourse, asked)
     with page.waiting("Searching"):
-        result = asked.put(recourse, x, certify=certificate is not None)
+        result = asked.put(recourse, x)
+        proof, unproved = _proof(result, certificate, question.seconds(asked.time_limit))
         safe, far = safety(result), how_far(result)
         wide = told_ranges(result) if ranges else None
     answered = not any(status in UNANSWERED for status in result.status.values())
-    proved = certificate if "not_found" not in result.status.values() else None
-    if proved is not None:
-        proof = result.certificate()
-        proof.save(proved)
+    if proof is not None and certificate is not None:
+        proof.save(certificate)
     if save is not None:
         result.save(save)
     if json:
         page.say_json(answers(result, safe, far, wide))
+        if unproved:
+            page.say(f"{certificate}: {unproved}", err=True)
     else:
         console = page.console()
         console.print(decision(result, person, verbose=verbose))
         _show(console, result, safe, far, asked.options)
         if ranges:
             _show_ranges(console, result)
-        if proved is not None:
+        if proof is not None:
             schema = [] if person.schema is None else ["--schema", str(person.schema)]
             check = shlex.join(
-                ["trust-recourse", "verify", str(proved), str(person.model), *schema]
+                ["trust-recourse", "verify", str(certificate), str(person.model), *schema]
             )
-            console.print(f"{proved}: the proof. To check it: {check}", soft_wrap=True)
+            console.print(f"{certificate}: the proof. To check it: {check}", soft_wrap=True)
             console.print(f"The fingerprint of its question: {proof.question}", soft_wrap=True)
-        elif certificate is not None:
-            console.print(f"{certificate}: not written, as nothing is proved.", soft_wrap=True)
+        elif unproved:
+            console.print(f"{certificate}: {unproved}", soft_wrap=True)
         if save is not None:
             console.print(
                 f"{save}: the answers, for letter, evidence and ledger promise.", soft_wrap=True
             )
-    raise typer.Exit(0 if answered else 1)
+    raise typer.Exit(0 if answered and not unproved else 1)
+
+
+def _proof(
+    result: Result, wanted: Path | None, limit: float | None
+) -> tuple[Certificate | None, str]:
+    """The proof of the answer, if it is wanted, or why there is none."""
+    if wanted is None:
+        return None, ""
+    if "not_found" in result.status.values():
+        return None, "not written, as nothing is proved."
+    try:
+        return result.certificate(time_limit=limit), ""
+    except TimeoutError:
+        met = question.time_limit_met(limit or 0.0, "search for the proof")
+        return None, f"not written. The {met}."
 
 
 def _doubt(recourse: Recourse, x: dict[str, Any]) -> None:

@@ -130,8 +130,7 @@ def _show(result: Result, stairs: pd.DataFrame, everything: bool, limit: float) 
 
 def _ended(stairs: pd.DataFrame, limit: float) -> str:
     if stairs.attrs["ended_by"] == "time_limit":
-        more = f"--time-limit {4 * limit:g} searches longer, --time-limit inf to the end"
-        return f"The time limit of {limit:g} s ended the search; {more}."
+        return f"The {question.time_limit_met(limit)}."
     return f"The search ends after {len(stairs)} steps; a larger --resolution spreads them."
 
 

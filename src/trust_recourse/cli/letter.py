@@ -14,7 +14,7 @@ from trust_recourse.cli.errors import Force, InputError, can_be_written
 from trust_recourse.cli.fit import learnt_from
 from trust_recourse.cli.ledger import Book
 from trust_recourse.cli.page import say
-from trust_recourse.cli.question import command
+from trust_recourse.cli.question import TimeLimit, command, seconds, time_limit_met
 from trust_recourse.cli.report import quiet
 from trust_recourse.cli.root import option
 from trust_recourse.tables import read
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Paper = TypeVar("Paper", "Letter", "Evidence")
 
 ENDINGS = (".pdf", ".html", ".txt")
+FRONTIER = 10.0  # seconds for the frontier of an evidence report, at most
 Name = Literal["plain", "us", "eu"]
 Method = Literal["just-passed", "all-applicants", "nearest-yes"]
 
@@ -93,6 +94,7 @@ def letter(
     reviewed_by: Annotated[
         str, option("Who has reviewed that; the ledger keeps the name, the letter does not.")
     ] = "",
+    time_limit: TimeLimit = None,
     force: Force = False,
 ) -> None:
     """Write to a person what the model decided, why, and what would change its answer.
@@ -123,6 +125,9 @@ def letter(
     the --ledger, with that name. In the profile `us` a column that tells by its name, label or
     values what the law protects, such as age, counts as protected, marked in the schema or not; in
     every profile so does a column that follows from a protected one.
+
+    **Time.** Where no option of the answers is accepted, the letter searches for one, for
+    --time-limit at most. The command says so if the limit ends the search.
 
     **Promises.** Under the --promise of a --ledger the letter offers that option alone, and it is
     recorded there.
@@ -157,6 +162,7 @@ def letter(
             f"--promise {promise}: whether there is such a promise, and of what, the ledger knows; "
             "give --ledger too"
         )
+    limit = seconds(time_limit)
     book = Book(ledger, key_file) if ledger else None
     kept = _kept(book, promise) if book is not None else None
 
@@ -170,6 +176,7 @@ def letter(
             note = house.letter(
                 answers, profile, given, promise=kept or "", reasons=reasons, language=language,
                 dated=dated, protected_reviewed=protected_reviewed or (), reviewed_by=reviewed_by,
+                time_limit=limit,
             )  # fmt: skip
         except ProtectedReasonError as error:
             named = shlex.join(f"--protected-reviewed={name}" for name in error.names)
@@ -197,6 +204,9 @@ def letter(
     written = _write(made, model, result, out, force)
     if book is not None:
         _record(book, promise, written, out)
+    if written.search_limit is not None:
+        met = time_limit_met(written.search_limit, "search for an accepted option")
+        say(f"The {met}.", err=True)
     if written.shortfall is not None:
         say(f"Compared with {written.shortfall.words}.", err=True)
     if not written.accepted and written.method == "nearest-yes":
@@ -278,13 +288,15 @@ def evidence(
     reasons: Annotated[
         Method | None, option("How reasons are found, as for `letter`.", None)
     ] = None,
+    time_limit: TimeLimit = None,
     force: Force = False,
 ) -> None:
     """Set down all that is known of an answer, for whoever answers for the model.
 
     Model, schema, rules or trees, options with their proofs, attribution, fragility, what is not
-    proved. The proofs are searched for anew, so it may take as long as the answers did. With --data
-    and --target it holds how honest the model's confidence is, as `report` judges it. With the
+    proved. The proofs are searched for anew, each for --time-limit at most; where that is not
+    enough, the report has no proof and says so. The frontier gets at most 10 s. With --data and
+    --target it holds how honest the model's confidence is, as `report` judges it. With the
     --reference of a letter it has the letter's reasons, and how far those applicants reach.
 
     It ends with 1 if a proof is refused (the report says why), and with 2 if something given is not
@@ -295,6 +307,8 @@ def evidence(
     """
     from trust_recourse import evidence as write
     from trust_recourse.report.evidence import REFUSED
+
+    limit = seconds(time_limit)
 
     def made(answers: Result) -> Evidence:
         if proofs and not certificates:
@@ -308,6 +322,7 @@ def evidence(
         written = write(
             answers, organisation=organisation, verify=verify, certificates=certificates,
             pictures=pictures, report=_judged(answers, model, data, target), reasons=reasons,
+            proof_limit=limit, time_limit=min(limit or FRONTIER, FRONTIER),
             reference=reference and read(reference).read_by(answers.recourse.schema),
         )  # fmt: skip
         if proofs:
@@ -316,6 +331,9 @@ def evidence(
         return written
 
     written = _write(made, model, result, out, force)
+    for asked in written.late:
+        met = time_limit_met(limit or 0.0, "search for the proof")
+        say(f"{asked.words}: no proof. The {met}.", err=True)
     if any(verdict.startswith(REFUSED) for verdict in written.verdicts.values()):
         say("A proof was refused: see the certificates in it.", err=True)
         raise typer.Exit(1)

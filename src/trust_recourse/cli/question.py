@@ -290,7 +290,7 @@ class Asked(Rules):
             raise InputError(f"--plausible {self.plausible}: like which rows? give --like FILE")
         return plausible_by(self.plausible, read(self.like).read_by(schema), schema)
 
-    def put(self, recourse: Recourse, x: dict[str, Any], *, certify: bool = False) -> Result:
+    def put(self, recourse: Recourse, x: dict[str, Any]) -> Result:
         """Answer the question for a person; black-box engines show a progress bar.
 
         An exact search without a node limit runs within `--time-limit` or its default.
@@ -298,12 +298,14 @@ class Asked(Rules):
         asked, by_trial = self.question(recourse.schema), self.engine in BY_TRIAL
         if recourse.proves(self.engine) and self.node_limit is None:
             asked = replace(asked, time_limit=seconds(self.time_limit))
-        return recourse.ask(x, asked, certify=certify, verbose=by_trial)
+        return recourse.ask(x, asked, verbose=by_trial)
 
 
 def seconds(given: float | None) -> float | None:
     """A time limit as given on the line, where the default holds if none is given."""
-    return TIME_LIMIT if given is None else unlimited(given)
+    from trust_recourse.question import Question
+
+    return TIME_LIMIT if given is None else Question(time_limit=unlimited(given)).time_limit
 
 
 def unlimited(given: float | None) -> float | None:
@@ -316,10 +318,15 @@ def limits_met(result: Result) -> Iterator[str]:
     for target, limit in result.ended_by.items():
         given = getattr(result.question, limit)
         if limit == "time_limit":
-            more = f"--time-limit {4 * given:g} searches longer, --time-limit inf to the end"
-            yield f"{target.words}: the time limit of {given:g} s ended the search; {more}."
+            yield f"{target.words}: the {time_limit_met(given)}."
         else:
             yield f"{target.words}: --node-limit {given} ended the search; raise it to go on."
+
+
+def time_limit_met(given: float, search: str = "search") -> str:
+    """The end of a sentence on a time limit that ended a search."""
+    more = f"--time-limit {4 * given:g} searches longer, --time-limit inf to the end"
+    return f"time limit of {given:g} s ended the {search}; {more}"
 
 
 def recourse_of(model: Path, schema: Path | None, wanted: str | None) -> Recourse:

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from trust_recourse.result import Result
 
 Safety = Literal["noise", "radius"]
-COPIES = 1000  # for a shade or a height: the 95 % interval is within 3.2 points of the share
+COPIES = 1200  # for a shade or a height
+WITHIN = 3  # points between the share of so many copies and either end of its 95 % interval
 
 
 def safeties(
@@ -32,4 +33,4 @@ def safety_words(safety: Safety, sigma: float) -> str:
         raise ValueError(f"safety={safety!r}; expected 'noise' or 'radius'")
     if safety == "radius":
         return "certified radius (scaled units)"
-    return f"robustness under noise (σ\u00a0=\u00a0{sigma:g}, ±\u00a03\u00a0points)"
+    return f"robustness under noise (σ\u00a0=\u00a0{sigma:g}, ±\u00a0{WITHIN}\u00a0points)"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import importlib.util
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
@@ -46,11 +46,13 @@ class Evidence(Printed):
     """What `evidence` wrote: `text()`, `html()`, `pdf(path)`, or `save(path)` by the path's ending.
 
     `certificates` maps each target that has one to its certificate, `verdicts` what a check said.
+    `late` lists the targets whose proof the limit ended.
     """
 
     document: Document
     certificates: dict[Target, Certificate]
     verdicts: dict[Target, str]
+    late: Sequence[Target] = ()
 
 
 def evidence(
@@ -62,7 +64,8 @@ def evidence(
     verify: bool = False,
     pictures: bool = True,
     sigma: float = 0.01,
-    time_limit: float = 10.0,
+    time_limit: float | None = 10.0,
+    proof_limit: float | None = None,
     dated: datetime.date | None = None,
     reference: Any = None,
     reasons: Method | None = None,
@@ -78,14 +81,18 @@ def evidence(
         and check it, by code that shares nothing with the search.
     pictures : draw the frontier and the waterfall, where the extra `plot` is installed.
     sigma : of the noise that the options are tried with, in scaled units.
-    time_limit : seconds for the frontier.
+    time_limit : seconds for the frontier; None for no limit.
+    proof_limit : seconds for each proof; None for no limit. Where it is not enough, the report has
+        no proof and says so.
     dated : the day of the evidence report; today if None.
     reference, reasons : other applicants, and how the reasons of a refusal are found, as `letter`
         has them: give the same to both, and they name the same.
 
     """
     result.check_model()
-    proofs = _Proofs(result, certificates, verify)
+    if proof_limit is not None and not proof_limit > 0:
+        raise ValueError(f"proof_limit={proof_limit!r}; expected seconds above 0, or None")
+    proofs = _Proofs(result, certificates, verify, proof_limit)
     result = titled(result, clean)
     method = method_of(reasons, reference)
     told = _EvidenceFacts(result, sigma, time_limit, method, reference)
@@ -104,14 +111,19 @@ def evidence(
         f"trust-recourse {__version__}",
         said,
     )
-    return Evidence(document, proofs.made, proofs.verdicts)
+    return Evidence(document, proofs.made, proofs.verdicts, tuple(proofs.late))
 
 
 class _EvidenceFacts:
     """What takes some working out, in the order of the report."""
 
     def __init__(
-        self, result: Result, sigma: float, time_limit: float, method: Method, reference: Any
+        self,
+        result: Result,
+        sigma: float,
+        time_limit: float | None,
+        method: Method,
+        reference: Any,
     ) -> None:
         self.result, self.sigma, self.time_limit = result, sigma, time_limit
         self.recourse = result.recourse
@@ -247,14 +259,20 @@ def _range(feature: Feature) -> str:
 class _Proofs:
     """The certificate of every target that has one, and what a check of it says."""
 
-    def __init__(self, result: Result, wanted: bool, verify: bool) -> None:
+    def __init__(self, result: Result, wanted: bool, verify: bool, limit: float | None) -> None:
         self.made: dict[Target, Certificate] = {}
         self.verdicts: dict[Target, str] = {}
         self.absent: dict[Target, str] = {}
+        self.late: list[Target] = []  # those whose proof the limit ended
         self.wanted = wanted
         for target in result.status if wanted else ():
             try:
-                self.made[target] = result.certificate(target)
+                self.made[target] = result.certificate(target, limit)
+            except TimeoutError:
+                self.late.append(target)
+                self.absent[target] = (
+                    f"no proof within the time limit of {limit:g} s; a longer limit may complete it"
+                )
             except ValueError as error:
                 self.absent[target] = str(error)
             except TypeError as error:  # the model has no cells

@@ -52,7 +52,7 @@ class LetterFacts:
         self,
         result: Result,
         language: Language,
-        time_limit: float,
+        time_limit: float | None,
         *,
         method: Method = "nearest-yes",
         reference: Any = None,
@@ -63,6 +63,7 @@ class LetterFacts:
         every: Sequence[Option] | None = None,  # those that were found, if not all are told
     ) -> None:
         self.result, self.time_limit, self.language = result, time_limit, language
+        self.search_limit: float | None = None  # that ended the search for a yes
         self.wide, self.every = ranges, result.options if every is None else every
         self.recourse, self.schema = result.recourse, result.recourse.schema
         self.confidence, self.decision = result.confidence, result.decision
@@ -419,7 +420,10 @@ class LetterFacts:
                 mode=self.decision.mode, n_options=1,
                 engine=result.engine, time_limit=self.time_limit if exact else None,
             )  # fmt: skip
-            yes = self.recourse.ask(result.factual, asked).options
+            found = self.recourse.ask(result.factual, asked)
+            yes = found.options
+            if "time_limit" in found.ended_by.values():
+                self.search_limit = self.time_limit
         if self.recourse.exact and (self.unmet or not self._chosen(yes)):
             self.furthest = self.result.max_confidence
             yes = (*yes, self.furthest)

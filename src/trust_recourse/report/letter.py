@@ -127,6 +127,7 @@ class Letter(Printed):
     reviewed_beside: tuple[str, ...] = ()
     model: str = ""  # its fingerprint, if it has one
     doubts: tuple[str, ...] = ()  # what to look at before it is sent; no part of it
+    search_limit: float | None = None  # seconds that ended the search for an accepted option
 
     @property
     def method(self) -> Method:
@@ -193,7 +194,7 @@ def letter(
     language: str = "en",
     catalogues: str | os.PathLike[str] | None = None,
     dated: datetime.date | str | None = None,
-    time_limit: float = 2.0,
+    time_limit: float | None = 2.0,
 ) -> Letter:
     """Write to one person what a model decided about them, and what would change its answer.
 
@@ -228,7 +229,8 @@ def letter(
         with feature, when (low, high, missing, a value, or nothing for any), code and text.
     language, catalogues : "en", "de", or the name of a catalogue `CODE.po` in this folder.
     dated : the day of the letter; today if None.
-    time_limit : seconds to search for an accepted option where the answers contain none.
+    time_limit : seconds to search for an accepted option where the answers contain none; None for
+        no limit. The letter's `search_limit` has these seconds if they ended the search.
 
     >>> from trust_recourse import PTMClassifier, Recourse, Schema, haberman
     >>> X, y = haberman()
@@ -291,7 +293,7 @@ def letter(
         result.decision, profile.timing(sent), told.shortfall, words["reviewed_by"],
         tuple(name for name in schema.names if name in reviewed and name not in named),
         getattr(result.recourse.model, "fingerprint_", ""),
-        profile.doubts(schema[each.name] for each in told.named),
+        profile.doubts(schema[each.name] for each in told.named), told.search_limit,
     )  # fmt: skip
 
 

@@ -296,6 +296,8 @@ class BranchAndBound:
         while self._run() == loop.FOUND:
             if accept(self.work.corner) and self.cost_of(self.work.corner) < bound * (1 - 1e-9):
                 raise RuntimeError("a cheaper answer than the proved one; please report this")
+        if self.stopped and clock.now() > self.deadline:
+            raise TimeoutError("the time limit ended the search for a proof")
         if self.stopped:
             raise MemoryError(
                 f"the proof needs more than {MOST_BOXES:,} boxes at once; ask with a gap, which "

@@ -365,7 +365,10 @@ class Exact:
 
     @strict
     def proof(self, lower_bound: float) -> Traced:
-        """How it is shown that nothing cheaper meets the target: of less, where less may do."""
+        """How it is shown that nothing cheaper meets the target: of less, where less may do.
+
+        Raises TimeoutError at the time limit.
+        """
         added = self.problem.cost.before_root(lower_bound)
         search, score = self._search, self.searched
         features: Sequence[Candidates] = self.features
@@ -504,6 +507,7 @@ class Exact:
             self._conditions(features, score),
             relations=self._relations(features),
             following=self._following(features),
+            deadline=self._deadline,
         )
 
     def _following(self, features: Sequence[Candidates]) -> Following:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from trust_recourse import model_file
-from trust_recourse.cells import Cells, Floats, Grid, Ints, Score, kernel
+from trust_recourse.cells import Cells, Floats, Grid, Ints, Score, inline, kernel
 from trust_recourse.floats import first_float
 from trust_recourse.parts import Parts, Words
 from trust_recourse.question import decided
@@ -28,6 +28,7 @@ from trust_recourse.sums.parts import LeafParts
 Bools = NDArray[np.bool_]
 ZERO = float(np.float32(1e-35))  # LightGBM reads numbers up to this as 0
 MANY = 256  # rows from which on it pays to look for the nodes that all of them reach
+BLOCK = 256  # rows whose cells stay in the fastest memory while all trees read them
 BEFORE_ZERO = math.nextafter(-ZERO, -math.inf)
 
 LOG_ODDS = Words(
@@ -278,22 +279,32 @@ class SumModel:
 
     def _reached(self, cells: Cells) -> NDArray[Any]:
         """The base and what each tree adds, in the library's type: (n, 1 + trees)."""
-        nodes = self._nodes
         found = np.empty((len(cells), len(self.trees)), np.int64)
+        _descend(*self._paths(cells), found)
+        added = np.column_stack([np.full(len(cells), self.base), self._nodes.value[found]])
+        return added.astype(self.arithmetic)
+
+    def _paths(self, cells: Cells) -> tuple[NDArray[Any], ...]:
+        """What compiled code reads to send rows of cells down the trees."""
+        nodes = self._nodes
         may_miss = np.array([len(feature.missing) > 0 for feature in self.schema_])
         gaps = np.where(may_miss, self.grid.sizes - 1, -1)
         root = nodes.root if len(cells) < MANY else _shared_root(nodes, cells, gaps)
-        _descend(
-            np.ascontiguousarray(cells, np.int32), gaps, root, nodes.feature,
-            nodes.left, nodes.right, nodes.cut, nodes.missing_left, nodes.first, nodes.goes_left,
-            found,
+        return (
+            np.ascontiguousarray(cells, np.int32), gaps, root, nodes.feature, nodes.left,
+            nodes.right, nodes.cut, nodes.missing_left, nodes.first, nodes.goes_left,
         )  # fmt: skip
-        added = np.column_stack([np.full(len(cells), self.base), nodes.value[found]])
-        return added.astype(self.arithmetic)
+
+    @cached_property
+    def _added(self) -> NDArray[Any]:
+        """What each node adds, in the library's type."""
+        return self._nodes.value.astype(self.arithmetic)
 
     def at(self, cells: Cells) -> Floats:
         """The score at rows of cells: the very number of the library, added one after another."""
-        return self._reached(cells).cumsum(axis=1, dtype=self.arithmetic)[:, -1].astype(float)
+        total = np.full(len(cells), self.base, self.arithmetic)
+        _add_up(*self._paths(cells), self._added, total)
+        return total.astype(float)
 
     def exact_at(self, cells: Cells) -> Floats:
         """The sum of the stored numbers at rows of cells, rounded once."""
@@ -448,6 +459,24 @@ def together(trees: tuple[Tree, ...]) -> dict[str, NDArray[Any]]:
     }
 
 
+@inline
+def _leaf(
+    cells: Any, i: int, gaps: Any, node: int, feature: Any, left: Any, right: Any, cut: Any,
+    missing_left: Any, first: Any, goes_left: Any,
+) -> int:  # fmt: skip
+    """The leaf below a node that a row of cells reaches."""
+    while feature[node] >= 0:
+        cell = cells[i, feature[node]]
+        if first[node] >= 0:
+            goes = goes_left[first[node] + cell]
+        elif cell == gaps[feature[node]]:
+            goes = missing_left[node]
+        else:
+            goes = cell <= cut[node]
+        node = left[node] if goes else right[node]
+    return node
+
+
 @kernel
 def _descend(
     cells: Any, gaps: Any, root: Any, feature: Any, left: Any, right: Any, cut: Any,
@@ -456,14 +485,23 @@ def _descend(
     """The leaf of each tree that each row of cells reaches."""
     for i in range(cells.shape[0]):
         for t in range(root.shape[0]):
-            node = root[t]
-            while feature[node] >= 0:
-                cell = cells[i, feature[node]]
-                if first[node] >= 0:
-                    goes = goes_left[first[node] + cell]
-                elif cell == gaps[feature[node]]:
-                    goes = missing_left[node]
-                else:
-                    goes = cell <= cut[node]
-                node = left[node] if goes else right[node]
-            out[i, t] = node
+            out[i, t] = _leaf(
+                cells, i, gaps, root[t], feature, left, right, cut, missing_left, first, goes_left
+            )
+
+
+@kernel
+def _add_up(
+    cells: Any, gaps: Any, root: Any, feature: Any, left: Any, right: Any, cut: Any,
+    missing_left: Any, first: Any, goes_left: Any, value: Any, total: Any,
+) -> None:  # fmt: skip
+    """Add the leaf of each tree, one after another, to the total of each row of cells."""
+    n = cells.shape[0]
+    for start in range(0, n, BLOCK):
+        for t in range(root.shape[0]):
+            for i in range(start, min(start + BLOCK, n)):
+                leaf = _leaf(
+                    cells, i, gaps, root[t], feature, left, right, cut, missing_left, first,
+                    goes_left,
+                )  # fmt: skip
+                total[i] += value[leaf]

@@ -118,6 +118,11 @@ class Terms(Kernel):
         """Which leaves a part of a box can still reach."""
         return handed(NARROW, _narrow)
 
+    @property
+    def _to_work_in(self) -> Floats:
+        """A number for each atom; the rest of `scratch`, which may be large, is for relaxations."""
+        return np.zeros(int(self.layout[H]))
+
     def told(self, price: Floats, memory: Floats, cells: Sequence[Ints]) -> tuple[Floats, Floats]:
         """Prices per unit of the sum, and the h of the atoms that these cells tell apart."""
         return price / self.width, told(
