@@ -151,6 +151,12 @@ clean:
 	.venv-peers/$*/bin/pip --disable-pip-version-check -q install --no-deps -r $<
 	cp $< $@
 
-.venv/.%: pyproject.toml constraints.txt | .venv/bin/pip
-	$(PIP) -e '.[$*]'
+# What builds the extension.
+.venv/.build: constraints.txt | .venv/bin/pip
+	$(PIP) scikit-build-core nanobind cmake ninja
+	touch $@
+
+# The extension is built again on import where its sources changed.
+.venv/.%: pyproject.toml constraints.txt .venv/.build
+	$(PIP) --no-build-isolation -Ceditable.rebuild=true -Ceditable.verbose=false -e '.[$*]'
 	touch $@

@@ -1,0 +1,39 @@
+// The seam as Python sees it.
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "bindings.hpp"
+#include "kernel.hpp"
+#include "numpy.hpp"
+
+namespace trust {
+
+// `interval` of many boxes that share one memory: rows of 2 + d.
+static void intervals(Kernel& kernel, Table<const i64> first, Table<const i64> last,
+                      Array<const double> memory, Table<double> out) {
+    const std::size_t n = first.shape(0), d = first.shape(1);
+    const std::unique_ptr<Kernel> worker = kernel.clone();
+    std::vector<i64> span(2 * d);
+    nb::gil_scoped_release released;
+    for (std::size_t i = 0; i < n; ++i) {
+        std::copy_n(first.data() + i * d, d, span.data());
+        std::copy_n(last.data() + i * d, d, span.data() + d);
+        worker->interval(span, out.data() + i * (2 + d), memory.data());
+    }
+}
+
+void bind_kernel(nb::module_& m) {
+    nb::class_<Kernel>(m, "Kernel", "Bounds of a model's number on boxes of cells.")
+        .def("intervals", &intervals, nb::arg("first"), nb::arg("last"), nb::arg("memory"),
+             nb::arg("out"), "Bounds on n boxes that share one memory, written to rows of 2 + d.")
+        .def(
+            "narrow",
+            [](Kernel& kernel, Array<const i64> span, Array<double> memory) {
+                kernel.narrow(view(span), memory.data());
+            },
+            nb::arg("span"), nb::arg("memory"),
+            "Change the memory of a box into that of a box inside it.");
+}
+
+}  // namespace trust

@@ -1,0 +1,9 @@
+// What each file of bindings adds to the module.
+#pragma once
+#include <nanobind/nanobind.h>
+
+namespace trust {
+
+void bind_kernel(nanobind::module_& m);
+
+}  // namespace trust

@@ -1,0 +1,7 @@
+// The extension `trust_recourse._native`.
+#include "bindings.hpp"
+
+NB_MODULE(_native, m) {
+    m.doc() = "Compiled bounds, searches and training.";
+    trust::bind_kernel(m);
+}
