@@ -1,5 +1,6 @@
 # Each target does all of its own set-up: a virtual environment in .venv, with the versions of constraints.txt.
 PYTHON ?= python3
+PYTHON311 ?= python3.11
 PYTHON312 ?= python3.12
 BIN := .venv/bin
 # Python compiles what it loads and keeps that; where the environment forbids it to, every process compiles
@@ -9,7 +10,7 @@ PIP := $(BIN)/pip --disable-pip-version-check -q install --no-compile -c constra
 
 SECONDS ?= 600
 
-.PHONY: demo test kernels types quick laws bench bench-advice bench-trees bench-additive bench-portfolio bench-reasons stress outside postgres chromium nginx peers reproduce reproduce-quick clean docs package coverage bench-installs
+.PHONY: demo test kernels types quick laws bench bench-advice bench-trees bench-additive bench-portfolio bench-reasons stress outside postgres chromium nginx peers reproduce reproduce-quick clean docs package sdist sbom coverage bench-installs
 
 demo: .venv/.cli,bayes
 	$(BIN)/trust-recourse demo
@@ -35,10 +36,28 @@ docs: .venv/.docs chromium
 	PYTHONPATH=$(CURDIR) $(BIN)/python docs/look.py
 	@echo 'open build/site/index.html'
 
-# The wheel and the source distribution, in dist/, judged as an index would.
-package: .venv/.release
-	$(BIN)/python -m build -q --outdir dist
-	$(BIN)/twine check --strict dist/*
+# The source distribution and a wheel of it for 3.11 and one for all later versions, in dist/, judged as an index
+# would. Each wheel answers a question in an environment that has nothing else.
+package: sdist
+	for python in $(PYTHON311) $(PYTHON312); do \
+		$$python -m venv --clear build/wheel && \
+		build/wheel/bin/pip --disable-pip-version-check -q wheel --no-deps -w dist dist/*.tar.gz && \
+		build/wheel/bin/pip --disable-pip-version-check -q install -c constraints.txt dist/*-$$(build/wheel/bin/python -c \
+			'import sys; print("cp311-cp311" if sys.version_info < (3, 12) else "cp312-abi3")')-*.whl && \
+		(cd build/wheel && PYTHONPATH= bin/python ../../tests/wheel.py) || exit 1; done
+	$(BIN)/twine check --strict dist/*.whl dist/*.tar.gz
+
+sdist: .venv/.release
+	rm -rf dist
+	$(BIN)/python -m build -q --sdist --outdir dist
+
+# A bill of materials: what an installation without extras consists of.
+sbom: .venv/.release
+	mkdir -p dist
+	$(PYTHON) -m venv --clear build/sbom
+	build/sbom/bin/pip --disable-pip-version-check -q install -c constraints.txt .
+	$(BIN)/cyclonedx-py environment build/sbom/bin/python --pyproject pyproject.toml --output-reproducible \
+		-o dist/trust-recourse.cdx.json
 
 # What the quick tests run of the package, with a floor (pyproject.toml).
 coverage: .venv/.dev .venv/.release
@@ -151,12 +170,23 @@ clean:
 	.venv-peers/$*/bin/pip --disable-pip-version-check -q install --no-deps -r $<
 	cp $< $@
 
-# What builds the extension.
+# What builds the extension. Without a compiler, one is installed through apt; where that is not possible,
+# the compiler in PyPI's ziglang wheel serves.
 .venv/.build: constraints.txt | .venv/bin/pip
 	$(PIP) scikit-build-core nanobind cmake ninja
+	@test -n "$$CXX" || command -v c++ >/dev/null || $(call apt,g++,the compiler of the system)
+	@test -n "$$CXX" || command -v c++ >/dev/null || $(MAKE) $(ZIG)
 	touch $@
+
+ZIG := $(addprefix .venv/bin/zig-,c++ ar ranlib)
+$(ZIG): .venv/bin/zig-%: | .venv/bin/pip
+	$(PIP) ziglang
+	printf '#!/bin/sh\nexec "%s" -m ziglang %s "$$@"\n' '$(CURDIR)/$(BIN)/python' '$*' > $@
+	chmod +x $@
 
 # The extension is built again on import where its sources changed.
 .venv/.%: pyproject.toml constraints.txt .venv/.build
+	if test -z "$$CXX" && test -x $(BIN)/zig-c++; then export CXX='$(CURDIR)/$(BIN)/zig-c++' \
+		CMAKE_ARGS='-DCMAKE_AR=$(CURDIR)/$(BIN)/zig-ar -DCMAKE_RANLIB=$(CURDIR)/$(BIN)/zig-ranlib'; fi; \
 	$(PIP) --no-build-isolation -Ceditable.rebuild=true -Ceditable.verbose=false -e '.[$*]'
 	touch $@
