@@ -11,10 +11,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from trust_recourse import Feature, Recourse, Schema, TMClassifier
+from trust_recourse import Feature, Recourse, Schema, TMClassifier, clock
 from trust_recourse.cost import Cost
 from trust_recourse.question import Problem, Status, Target
-from trust_recourse.search import branch_and_bound
+from trust_recourse.search import branch_and_bound, exact
+from trust_recourse.search import loss as loss_module
 from trust_recourse.search.candidates import candidates
 from trust_recourse.search.exact import Exact
 from trust_recourse.tsetlin.bounds import LONG
@@ -506,3 +507,38 @@ def test_a_guess_reaches_the_level_and_is_never_cheaper_than_the_least(
         assert Target(level).met(confidence) or confidence >= level - 1e-9
         least = recourse.cost.before_root(costs[p >= level - 1e-9].min())
         assert search.cost_of(at) >= least * (1 - 1e-9)
+
+
+def test_the_search_around_an_answer_keeps_the_time_limit(monkeypatch):
+    """A search for a loss near a point ends with the question that it belongs to."""
+    model, X, _ = machine(10)
+    recourse = Recourse(model)
+    low = X.iloc[int(np.argmin(model.predict_proba(X)[:, 1]))]
+    goal = 0.5 * (recourse.confidence(low) + recourse.reachable(low).most)
+    asked = []
+
+    def late(*args, deadline, **kwargs):
+        asked.append(deadline)
+        monkeypatch.setattr(clock, "now", lambda: deadline + 1.0)
+        raise TimeoutError
+
+    monkeypatch.setattr(exact, "loss", late)
+    result = recourse.find(low, goal, min_radius=0.02, continuous=True, time_limit=60)
+    assert len(asked) == 1
+    assert asked[0] < np.inf
+    (status,) = result.status.values()
+    assert status in (Status.NOT_FOUND, Status.FEASIBLE)
+
+
+def test_a_search_for_a_loss_raises_at_its_deadline():
+    model, _, _ = machine(10)
+    score = model.score_of(1)
+    cells = [np.arange(size) for size in score.grid.sizes]
+    low, high = (
+        sign * score.bounds(score.grid.sizes[None] * 0, score.grid.sizes[None] - 1)[end][0]
+        for sign, end in ((1, 0), (1, 1))
+    )
+    with mock.patch.object(loss_module, "FEW", 0), mock.patch.object(loss_module, "CORNERS", 0):
+        with pytest.raises(TimeoutError):
+            loss_module.loss(score, cells, (low + high) / 2, deadline=-np.inf)
+        assert loss_module.loss(score, cells, (low + high) / 2) is not None

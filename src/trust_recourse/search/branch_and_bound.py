@@ -38,6 +38,7 @@ NODES_A_CALL = 256  # between two looks at the clock, at most; of great models f
 FEW_NODES = 16  # before the first, where time is limited
 MOMENT = 0.1  # seconds that may pass between two
 MOST_BOXES = 3_000_000  # held at once; a search that needs more ends as if by a limit
+MOST_BYTES = 2**31  # of what the kernels keep of these boxes: some keep a number for each leaf
 FIRST_BOXES = 256
 DIVE_FROM = 32  # nodes on, points that meet the target are looked for
 WORK = 10_000_000  # multiplications of the kernel's own search between two looks at the clock
@@ -158,6 +159,10 @@ class BranchAndBound:
             held = self.store.heap[0]
         least = float(self.store.key[held]) if held >= 0 else math.inf
         return min(least, float(self.asked.params[arrays.CUTOFF]))
+
+    @property
+    def _most_boxes(self) -> int:
+        return min(MOST_BOXES, MOST_BYTES // (8 * len(self.memory) + 1))
 
     def cost_of(self, point: Ints) -> float:
         """What the candidates of a point cost together."""
@@ -300,7 +305,7 @@ class BranchAndBound:
             raise TimeoutError("the time limit ended the search for a proof")
         if self.stopped:
             raise MemoryError(
-                f"the proof needs more than {MOST_BOXES:,} boxes at once; ask with a gap, which "
+                f"the proof needs more than {self._most_boxes:,} boxes at once; ask with a gap, which "
                 "needs fewer"
             )
         many = int(self.asked.counters[arrays.ROWS])
@@ -386,7 +391,7 @@ class BranchAndBound:
     def _grow(self) -> bool:
         """More room for boxes, and for the tree; False if there are too many."""
         held = len(self.store.key)
-        if held >= MOST_BOXES:
+        if 2 * held > self._most_boxes:
             return False
         if self.asked.counters[arrays.SPARE] < 4 * self.d + 4:
             self.store = arrays.Store(*(_doubled(array) for array in self.store))

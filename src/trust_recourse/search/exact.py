@@ -612,7 +612,11 @@ class Exact:
         )
         if ends not in self._held:
             cells = [np.arange(a, b + 1) for a, b in ends]
-            self._held[ends] = loss(self.score, cells, self.robust.floor) is None
+            try:
+                lost = loss(self.score, cells, self.robust.floor, deadline=self._deadline)
+            except TimeoutError:  # which ends the search for the answer too
+                return False
+            self._held[ends] = lost is None
         return self._held[ends]
 
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from trust_recourse import clock
 from trust_recourse.cells import Candidates, Cells, Condition, Floats, Ints, Score
 from trust_recourse.search.branch_and_bound import ROUNDING, BranchAndBound
 from trust_recourse.search.following import Following
@@ -29,8 +30,11 @@ def loss(
     most: float = math.inf,
     columns: Sequence[Candidates] = (),
     following: Following = Following(),  # noqa: B008
+    deadline: float = math.inf,
 ) -> Ints | None:
     """A point of a box whose confidence is below the least or above the most; None if none is.
+
+    Raises TimeoutError at the deadline (`clock.now`).
 
     `cells` are those of each feature's candidates, ascending; a point is a candidate of each. Where
     columns follow from others, `columns` are the candidates themselves and `following` says how;
@@ -45,7 +49,8 @@ def loss(
         if (found := _corner(score, cells, least, most, many)) is not None or many <= FEW:
             return found
     features = columns or [_alone(of) for of in cells]
-    search = BranchAndBound(features, [about(score, features)], following=following)
+    condition = about(score, features)
+    search = BranchAndBound(features, [condition], following=following, deadline=deadline)
     for side, end in ((-1, least), (1, most)):
         if abs(end) < math.inf:
             found = _searched(search, score, cells, side, end)
@@ -90,6 +95,8 @@ def _searched(
         return None
     start = numbers[0] if raised > 0 else numbers[1]
     ended = search.max_confidence(raised, reached, start - raised * 4 * ROUNDING)
+    if ended.stopped and found is None and clock.now() > search.deadline:
+        raise TimeoutError("the time limit ended the search for a loss of the decision")
     refuse_unfinished(ended.stopped and found is None)
     return found
 
