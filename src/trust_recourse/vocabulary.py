@@ -12,6 +12,7 @@ from typing import Literal
 Mode = Literal["at_least", "band", "wins"]
 PlausibleBy = Literal["neighbours", "isolation"]  # tests of rows that have a name everywhere
 SPAN = ".."  # between the ends of a limit, as people write it
+BATCH_BOXES = 100_000  # for each person of a batch, where no limit is given
 TIME_LIMIT = 30.0  # seconds of search, where a command, the service or the page sets a limit
 
 HELP = {

@@ -782,7 +782,32 @@ def test_the_command_says_what_is_wrong_with_what_it_was_given(recourse, file, t
         assert done.exit_code == 2
         assert words in done.output
     shown = CliRunner().invoke(app, ["batch", "--help"]).output
-    assert "goes on where it was" in " ".join(shown.split())
+    told = " ".join(shown.replace("│", " ").split())
+    assert "goes on where it was" in told
+    assert "[default: --node-limit 100000]" in told
+    assert "[default: 30]" not in told
+
+
+@pytest.mark.parametrize(
+    ("line", "boxes", "seconds"),
+    [
+        ((), 100_000, None),
+        (("--time-limit", "inf"), None, None),
+        (("--time-limit", "7"), None, 7.0),
+        (("--node-limit", "9"), 9, None),
+    ],
+)
+def test_the_command_counts_boxes_unless_a_limit_is_given(
+    line, boxes, seconds, recourse, file, tmp_path, monkeypatch
+):
+    recourse.model.save(tmp_path / "model.safetensors")
+    asked = []
+    monkeypatch.setattr("trust_recourse.batch.run", lambda *given, **_: asked.append(given[3]))
+    monkeypatch.setattr("trust_recourse.cli.batch._sum_up", lambda *_: None)
+    given = ["batch", str(file), "--model", str(tmp_path / "model.safetensors"), *line]
+    done = CliRunner().invoke(app, [*given, "--out", str(tmp_path / "out"), "--wanted", "yes"])
+    assert done.exit_code == 0, done.output
+    assert [(each.node_limit, each.time_limit) for each in asked] == [(boxes, seconds)]
 
 
 def test_the_command_says_why_people_are_unanswered(recourse, file, tmp_path):

@@ -52,27 +52,34 @@ def judge(seed: int) -> Findings:
 
 
 def attacked(url: str, rng: random.Random, sampled: int, always: str = "") -> Findings:
-    """Send a sample of all attacks, and those on parameters of one name; see what comes of it."""
+    """Send a sample of all attacks, and those on parameters of one name; see what comes of it.
+
+    With such a name, each parameter of each endpoint gets at least one attack.
+    """
     found = Findings()
     with httpx.Client(base_url=url, timeout=60) as client:
         every = list(attacks(client.get("/openapi.json").json()))
         first = [each for each in every if always and each[3] == always]
         found.law(not always or bool(first), f"no endpoint has a parameter {always!r}")
+        if always:
+            rng.shuffle(every)
+            first += {(each[0], each[4], each[3]): each for each in every}.values()
         for each in first + rng.sample(every, sampled):
-            _send(client, found, *each)
+            _send(client, found, *each[:4])
         _usual(client, found, "all attacks")
     return found
 
 
 def attacks(document):
-    """Method, path, body or None, parameter: one extreme in each place, one after another."""
+    """Method, path, body or None, parameter, endpoint: one extreme in each place."""
     for path, methods in document["paths"].items():
         for method, told in methods.items():
             for given in told.get("parameters", ()):
                 for value in (*FLOATS, *WHOLE, *OTHERS):
-                    yield method, *_in_place(path, given, value), given["name"]
+                    yield method, *_in_place(path, given, value), given["name"], path
             if "requestBody" in told:
-                yield from _on_body(document, method, _filled(path), told["requestBody"])
+                for each in _on_body(document, method, _filled(path), told["requestBody"]):
+                    yield *each, path
 
 
 def _on_body(document, method, path, told):

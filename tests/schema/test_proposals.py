@@ -98,6 +98,9 @@ def test_codes_that_were_left_out_are_told_with_the_step():
     X = pd.DataFrame({"amount": range(10, 200, 10)})
     (step,) = proposals(Schema.infer(X), X)
     assert step.reason == "steps of 10: all of its values are multiples"
+    X = pd.DataFrame({"amount": range(10_000, 400_000, 10_000)})
+    (step,) = proposals(Schema.infer(X), X)
+    assert step.reason == "steps of 10,000: all of its values are multiples"
 
 
 def test_a_year_does_not_rise_and_words_do_where_they_count_time():

@@ -51,6 +51,8 @@ XGBOOST = {
     "num_class": lambda w: w["learner"]["learner_model_param"].update(num_class=str(HUGE)),
     "num_target": lambda w: w["learner"]["learner_model_param"].update(num_target=str(HUGE)),
     "num_trees": lambda w: _model(w)["gbtree_model_param"].update(num_trees=str(HUGE)),
+    "a class beyond the last": lambda w: _model(w)["tree_info"].__setitem__(-1, HUGE),
+    "a class before the first": lambda w: _model(w)["tree_info"].__setitem__(0, -1),
     "parallel": lambda w: _model(w)["gbtree_model_param"].update(num_parallel_tree=str(HUGE)),
     "tree_info": lambda w: _model(w)["tree_info"].append(0),
     "an array": lambda w: _tree(w)["split_conditions"].pop(),

@@ -20,9 +20,9 @@ from trust_recourse.recourse import UNANSWERED, Recourse, unpacked
 from trust_recourse.result import Result
 from trust_recourse.schema import Feature, SchemaError
 from trust_recourse.schema.scalars import plain
+from trust_recourse.vocabulary import BATCH_BOXES
 from trust_recourse.wording import near, some
 
-NODES = 100_000  # boxes for each person, unless said otherwise
 # pandas' types that can hold a blank, by the name of the type in SQL
 PANDAS = {"bigint": "Int64", "double": "float64", "boolean": "boolean", "string": "string"}
 
@@ -51,12 +51,12 @@ class Job:
     ) -> Job:
         """Put a question to a model, refused here if it is one that nobody could answer.
 
-        A confidence alone, or None for the decision, is asked for in at most `NODES` boxes for
+        A confidence alone, or None for the decision, is asked for in at most 100,000 boxes for
         each person.
         """
         recourse._need_cells("batch")
         if not isinstance(question, Question):
-            question = Question(() if question is None else (question,), node_limit=NODES)
+            question = Question(() if question is None else (question,), node_limit=BATCH_BOXES)
         ours = recourse.under(question)
         _refuse_unlisted(ours)
         return cls(ours.packed(), ours.answerable(question).without_rules, radius, merge)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,8 +17,10 @@ from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.root import option
 from trust_recourse.extras import absent
 from trust_recourse.progress import Progress
+from trust_recourse.vocabulary import BATCH_BOXES, HELP
 
 if TYPE_CHECKING:
+    from trust_recourse import Recourse
     from trust_recourse.question import Question
 
 WAIT = 10.0  # seconds for a worker to be there, before it is said that there is none
@@ -34,6 +36,20 @@ SENTENCES = {
 }
 
 
+@dataclass(frozen=True)
+class Asked(question.Asked):
+    """A question whose default limit counts boxes, so that answers do not depend on the machine."""
+
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            "--time-limit",
+            metavar="SECONDS",
+            help=f"{HELP['time_limit']} `inf` for no limit. [default: --node-limit {BATCH_BOXES}]",
+        ),
+    ] = None
+
+
 @question.command()
 def batch(
     people: Annotated[
@@ -42,7 +58,7 @@ def batch(
     ],
     model: Annotated[Path, option("A model, as `trust-recourse fit` writes it.", "MODEL")],
     out: Annotated[Path, option("The folder to write answers to.", "DIR")],
-    asked: question.Asked,
+    asked: Asked,
     schema: question.SchemaFile = None,
     wanted: question.Wanted = None,
     id: Annotated[  # noqa: A002
@@ -101,19 +117,18 @@ def batch(
     recourse = question.recourse_of(model, schema, wanted)
     with _client(cluster) as client:
         found = whole.run(
-            recourse, people, out, _limited(asked.question(recourse.schema)), radius=radius,
+            recourse, people, out, _limited(asked, recourse), radius=radius,
             merge=merge, id=id[0] if id else None, keep=keep or (), rows_per_part=rows_per_part,
             n_jobs=jobs, client=client, model=model, tell=Progress(0, "people").reach,
         )  # fmt: skip
     _sum_up(found, out)
 
 
-def _limited(asked: Question) -> Question:
-    """The question, with a limit of boxes for each person where it has none."""
-    from trust_recourse.batch.answer import NODES
-
+def _limited(asked: Asked, recourse: Recourse) -> Question:
+    """The question, with a limit of boxes for each person where the line names no limit."""
+    put = asked.question(recourse.schema)
     limited = asked.node_limit or asked.time_limit or asked.engine not in ("auto", "exact")
-    return asked if limited else replace(asked, node_limit=NODES)
+    return put if limited else replace(put, node_limit=BATCH_BOXES)
 
 
 def _need(package: str, extra: str) -> None:

@@ -161,7 +161,7 @@ def fit(
     if _enough(labels, holdout):
         held = math.ceil(holdout * len(rows))
         page.say(
-            f"Learning without the {held} rows it will be judged on; when to stop is told by a "
+            f"Learning without the {held:,} rows it will be judged on; when to stop is told by a "
             "part of the others.",
             err=True,
         )

@@ -523,7 +523,7 @@ def _notes(
     if "leak" in kinds:
         yield f"{AFTERWARDS} {shlex.join(['--id', feature.name])} leaves it out"
     if gone := int((column.isna() | column.isin(feature.missing)).sum()):
-        yield f"{gone} missing"
+        yield f"{gone:,} missing"
     known = column[~column.isin(feature.missing)].dropna()
     values = known.unique().tolist()
     if len(values) == 1:
@@ -535,7 +535,7 @@ def _notes(
     elif feature.kind in ("integer", "category") and names_rows(known):
         yield "another in each row: does it only name it? then --id"
     elif feature.kind == "category" and len(values) > MANY:
-        yield f"{len(values)} values: can they be grouped?"
+        yield f"{len(values):,} values: can they be grouped?"
     elif feature.kind == "integer" and set(values) == {0, 1} and not grouped:
         yield "only 0 and 1: a boolean?"
     if "direction" in kinds:

@@ -127,7 +127,7 @@ def _round(feature: Feature, column: Floats) -> Proposal | None:
         share = _on(known, step, feature.step)
         if share >= NEARLY_ALL:
             many = "all" if share == 1 else percent(share)
-            reason = f"steps of {step:g}: {many} of its values are multiples{but}"
+            reason = f"steps of {step:,.10g}: {many} of its values are multiples{but}"
             return Proposal(feature.name, {"step": float(step)}, reason)
     return None
 

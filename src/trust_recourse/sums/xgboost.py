@@ -73,12 +73,14 @@ def _refuse_sizes(whole: Any) -> None:
     columns = _declared("num_feature", shape["num_feature"], 0, MOST_COLUMNS)
     if names:
         _declared("num_feature", columns, len(names), len(names))
-    _declared("num_class", shape.get("num_class", 0), 0, max(len(trees), 2))
-    _declared("num_target", shape.get("num_target", 1), 0, max(len(trees), 1))
+    classes = _declared("num_class", shape.get("num_class", 0), 0, max(len(trees), 2))
+    targets = _declared("num_target", shape.get("num_target", 1), 0, max(len(trees), 1))
     told = model["gbtree_model_param"]
     _declared("num_trees", told["num_trees"], len(trees), len(trees))
     _declared("num_parallel_tree", told.get("num_parallel_tree", 1), 0, max(len(trees), 1))
     _declared("tree_info", len(model["tree_info"]), len(trees), len(trees))
+    for group in model["tree_info"]:  # the library writes there without a check
+        _declared("tree_info", group, 0, max(classes, targets, 1) - 1)
     for tree in trees:
         _refuse_tree(tree, columns)
 
