@@ -184,9 +184,21 @@ $(ZIG): .venv/bin/zig-%: | .venv/bin/pip
 	printf '#!/bin/sh\nexec "%s" -m ziglang %s "$$@"\n' '$(CURDIR)/$(BIN)/python' '$*' > $@
 	chmod +x $@
 
-# The extension is built again on import where its sources changed.
-.venv/.%: pyproject.toml constraints.txt .venv/.build
-	if test -z "$$CXX" && test -x $(BIN)/zig-c++; then export CXX='$(CURDIR)/$(BIN)/zig-c++' \
-		CMAKE_ARGS='-DCMAKE_AR=$(CURDIR)/$(BIN)/zig-ar -DCMAKE_RANLIB=$(CURDIR)/$(BIN)/zig-ranlib'; fi; \
-	$(PIP) --no-build-isolation -Ceditable.rebuild=true -Ceditable.verbose=false -e '.[$*]'
+# The compiler that was found, or that of the wheel.
+COMPILER = test -n "$$CXX" || ! test -x $(BIN)/zig-c++ || export CXX='$(CURDIR)/$(BIN)/zig-c++' \
+	CMAKE_ARGS='-DCMAKE_AR=$(CURDIR)/$(BIN)/zig-ar -DCMAKE_RANLIB=$(CURDIR)/$(BIN)/zig-ranlib';
+
+# The extension lies beside the modules that use it, and is built again where its sources changed.
+.venv/.native: $(shell find src/native -type f) .venv/.build
+	$(COMPILER) $(BIN)/cmake -G Ninja -S src/native -B build/native -DCMAKE_BUILD_TYPE=Release $$CMAKE_ARGS \
+		-DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
+		-Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >/dev/null
+	$(BIN)/cmake --build build/native
+	$(BIN)/cmake --install build/native --prefix src >/dev/null
+	touch $@
+
+# An editable install is a path alone, so that PYTHONPATH can name another checkout.
+.venv/.%: pyproject.toml constraints.txt .venv/.native
+	$(PIP) --no-build-isolation -Cwheel.cmake=false -Cwheel.py-api=py3 -Ceditable.mode=inplace -e '.[$*]'
+	echo '$(CURDIR)/src' > $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/_editable_skbc_trust_recourse.pth
 	touch $@
