@@ -98,8 +98,7 @@ class Votes(Link):
 
     def raw(self, q: Floats) -> Floats:
         """E[g(v)] by the law of the vote."""
-        m = np.empty(len(q))
-        inference.expectation(vote_law(q), self.g, m)
+        m = inference.expectation(inference.vote_law(q), self.g)
         return np.clip(_tied(m), 0.0, 1.0)
 
     def raw_of(self, score: Floats) -> Floats:
@@ -110,15 +109,11 @@ class Votes(Link):
         self, cells: Any, layout: Layout, inclusion: Floats, n_passes: int, rng: Any
     ) -> Floats:
         """The paper's estimate: the mean of g(v) over the passes."""
-        out = np.empty(len(cells))
-        inference.monte_carlo(cells, layout, inclusion, self.g, n_passes, rng, out)
-        return out
+        return inference.monte_carlo(cells, layout, inclusion, self.g, n_passes, rng)
 
     def slopes(self, q: Floats) -> Floats:
         """By how much confidence gains when a clause fires for sure: M is multilinear in q."""
-        out = np.empty_like(q)
-        inference.slopes(np.ascontiguousarray(q), self.g, out)
-        return out
+        return inference.slopes(q, self.g)
 
     def mean_slopes(self, a: Floats, b: Floats) -> Floats:
         """Along the path a slope is a polynomial, of which Gauss–Legendre is exact.
@@ -177,11 +172,10 @@ class Logistic(Link):
         """
         sign, C = signs(q.shape[1]), q.shape[1]
         q, y = np.ascontiguousarray(q), np.ascontiguousarray(y)
-        gradient = np.empty(C + 1)
 
         def loss(at: Floats) -> tuple[float, Floats]:
             w, b = at[:C], float(at[C])
-            total = inference.log_loss(q, y, sign * w, b, gradient)
+            total, gradient = inference.log_loss(q, y, sign * w, b)
             total += np.logaddexp(0.0, b) + np.logaddexp(0.0, -b) + PENALTY / 2.0 * w @ w
             slope = np.append(sign * gradient[:C] + PENALTY * w, gradient[C] + np.tanh(b / 2.0))
             return total / (len(y) + 2), slope / (len(y) + 2)
@@ -217,9 +211,7 @@ class Logistic(Link):
 
     def score(self, q: Floats) -> Floats:
         """R, the log-odds of class 1; each row added up in one order."""
-        out = np.empty(len(q))
-        inference.scores(np.ascontiguousarray(q), self.signed, self.intercept, out)
-        return out
+        return inference.scores(q, self.signed, self.intercept)
 
     def raw(self, q: Floats) -> Floats:
         """σ(R)."""
@@ -227,30 +219,25 @@ class Logistic(Link):
 
     def log_loss(self, q: Floats, y: NDArray[np.int8]) -> float:
         """The mean log-loss of rows of q, in nats."""
-        gradient, rows = np.empty(q.shape[1] + 1), np.ascontiguousarray(q)
-        total = inference.log_loss(rows, y, self.signed, self.intercept, gradient)
-        return float(total) / len(y)
+        total, _ = inference.log_loss(q, y, self.signed, self.intercept)
+        return total / len(y)
 
     def raw_of(self, score: Floats) -> Floats:
         """σ, but one half within a tie."""
-        flat = np.ascontiguousarray(score, np.float64).ravel()
-        out = np.empty(len(flat))
-        inference.logistic(flat, out)
-        return _tied(out).reshape(np.shape(score))
+        return _tied(inference.logistic(score))
 
     def drawn(
         self, cells: Any, layout: Layout, inclusion: Floats, n_passes: int, rng: Any
     ) -> Floats:
         """σ of the mean score over the passes: the mean of σ would tend to something else."""
-        out = np.empty(len(cells))
-        inference.monte_carlo_score(
-            cells, layout, inclusion, self.signed, self.intercept, n_passes, rng, out
+        mean = inference.monte_carlo_scores(
+            cells, layout, inclusion, self.signed, self.intercept, n_passes, rng
         )
-        return self.raw_of(out)
+        return self.raw_of(mean)
 
     def slopes(self, q: Floats) -> Floats:
         """σ'(R) w_j p_j."""
-        p = _sigmoid(self.score(q))
+        p = inference.logistic(self.score(q))
         return np.asarray((p * (1.0 - p))[:, None] * self.signed)
 
     def mean_slopes(self, a: Floats, b: Floats) -> Floats:
@@ -259,7 +246,7 @@ class Logistic(Link):
         For a small ΔR that is √(σ'(R_a) σ'(R_b)) · sinh(ΔR/2) / (ΔR/2), where nothing cancels.
         """
         R = self.score(np.stack([a, b]))
-        p, moved = _sigmoid(R), float(R[1] - R[0])
+        p, moved = inference.logistic(R), float(R[1] - R[0])
         if abs(moved) < 1e-3:
             mean = float(np.sqrt(np.prod(p * (1.0 - p)))) * (1.0 + moved**2 / 24.0)
         else:
@@ -301,13 +288,6 @@ class Logistic(Link):
         return {"weights": self.weights, "intercept": np.array([self.intercept])}
 
 
-def vote_law(q: Floats) -> Floats:
-    """(n, C + 1): the law of the vote, from −C/2 to C/2."""
-    law = np.empty((len(q), q.shape[1] + 1))
-    inference.vote_law(q, law)
-    return law
-
-
 def some_rows(n: int, clauses: int, rng: np.random.Generator) -> Any:
     """The rows to fit weights on: all, or as many as fit in memory, drawn by chance."""
     most = min(MOST_ROWS, max(MOST_NUMBERS // clauses, 1000))
@@ -329,12 +309,6 @@ def by_turns(signed: Floats) -> NDArray[np.int64]:
     for side, way in enumerate(ways):
         found[: len(way), side] = way
     return found.ravel()
-
-
-def _sigmoid(score: Floats) -> Floats:
-    out = np.empty_like(score)
-    inference.logistic(score, out)
-    return out
 
 
 def _tied(m: Floats) -> Floats:
