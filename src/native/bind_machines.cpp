@@ -16,6 +16,8 @@
 
 namespace trust {
 
+using namespace tsetlin;
+
 namespace {
 
 template <class T>

@@ -7,7 +7,7 @@
 #include "clones.hpp"
 #include "lanes.hpp"
 
-namespace trust {
+namespace trust::tsetlin {
 
 namespace {
 
@@ -344,4 +344,4 @@ void Blocks::settle(std::size_t first, std::size_t last, i64 due) const {
     }
 }
 
-}  // namespace trust
+}  // namespace trust::tsetlin

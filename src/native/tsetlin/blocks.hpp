@@ -12,7 +12,7 @@
 
 #include "learning.hpp"
 
-namespace trust {
+namespace trust::tsetlin {
 
 class Blocks {
   public:
@@ -71,4 +71,4 @@ class Blocks {
     std::vector<std::uint32_t> letters_;
 };
 
-}  // namespace trust
+}  // namespace trust::tsetlin

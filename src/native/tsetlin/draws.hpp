@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-namespace trust {
+namespace trust::tsetlin {
 
 // The struct in the capsule "BitGenerator" of a bit generator, declared by NumPy as `bitgen_t`.
 struct BitGenerator {
@@ -16,4 +16,4 @@ struct BitGenerator {
     double uniform() const { return next_double(state); }
 };
 
-}  // namespace trust
+}  // namespace trust::tsetlin

@@ -7,7 +7,7 @@
 #include "lanes.hpp"
 #include "machine_number.hpp"
 
-namespace trust {
+namespace trust::tsetlin {
 
 namespace {
 
@@ -239,4 +239,4 @@ Guess::Outcome Guess::run() {
     return Outcome::found;
 }
 
-}  // namespace trust
+}  // namespace trust::tsetlin

@@ -14,7 +14,7 @@
 
 #include "machine_tables.hpp"
 
-namespace trust {
+namespace trust::tsetlin {
 
 class Guess {
   public:
@@ -68,4 +68,4 @@ class Guess {
     std::vector<double> products_, firing_, law_, room_, per_, gains_;
 };
 
-}  // namespace trust
+}  // namespace trust::tsetlin

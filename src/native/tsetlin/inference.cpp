@@ -7,7 +7,7 @@
 #include "clones.hpp"
 #include "vote_law.hpp"
 
-namespace trust {
+namespace trust::tsetlin {
 
 TRUST_CLONES void firing(Matrix<const i32> cells, std::span<const i64> first_cell,
                          Matrix<const double> factors, std::span<const double> empty,
@@ -159,4 +159,4 @@ void monte_carlo_scores(const Passes& passes, std::span<const double> weights, d
     }
 }
 
-}  // namespace trust
+}  // namespace trust::tsetlin

@@ -12,7 +12,7 @@
 #include "draws.hpp"
 #include "literals.hpp"
 
-namespace trust {
+namespace trust::tsetlin {
 
 // A matrix in C order.
 template <class T>
@@ -66,4 +66,4 @@ void monte_carlo(const Passes& passes, std::span<const double> g, std::span<doub
 void monte_carlo_scores(const Passes& passes, std::span<const double> weights, double intercept,
                         std::span<double> out);
 
-}  // namespace trust
+}  // namespace trust::tsetlin

@@ -4,7 +4,7 @@
 #pragma once
 #include <cstddef>
 
-namespace trust {
+namespace trust::tsetlin {
 
 // The combination of term(0) … term(n - 1). Term j goes to lane j mod 8.
 template <class T, class Term, class Join>
@@ -29,4 +29,4 @@ template <class T, class Term>
     return folded(n, T{1}, term, [](T a, T b) { return a * b; });
 }
 
-}  // namespace trust
+}  // namespace trust::tsetlin

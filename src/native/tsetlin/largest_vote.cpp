@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace trust {
+namespace trust::tsetlin {
 
 LargestVote::LargestVote(std::vector<Tables> banks, std::vector<Tables> pairs, std::size_t wanted,
                          bool strongest)
@@ -101,4 +101,4 @@ void LargestVote::errors(Span span, const i64* point, std::span<double> out, boo
     relaxed_->errors(span, point, out, lasting);
 }
 
-}  // namespace trust
+}  // namespace trust::tsetlin

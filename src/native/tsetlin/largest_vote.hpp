@@ -13,7 +13,7 @@
 
 #include "machine.hpp"
 
-namespace trust {
+namespace trust::tsetlin {
 
 class LargestVote final : public Kernel {
   public:
@@ -45,4 +45,4 @@ class LargestVote final : public Kernel {
     Machine* relaxed_ = nullptr;   // the pair of the last relaxation
 };
 
-}  // namespace trust
+}  // namespace trust::tsetlin

@@ -4,7 +4,7 @@
 
 #include "clones.hpp"
 
-namespace trust {
+namespace trust::tsetlin {
 
 // Rows low … high of a vector move one row up with probability q; row high + 1 exists.
 [[gnu::always_inline]] static inline void shift_up(float* rows, float q, std::size_t low,
@@ -108,4 +108,4 @@ i64 Integers::learn(const Samples& samples, const BitGenerator& draws) {
     return right;
 }
 
-}  // namespace trust
+}  // namespace trust::tsetlin

@@ -11,7 +11,7 @@
 #include "inference.hpp"
 #include "literals.hpp"
 
-namespace trust {
+namespace trust::tsetlin {
 
 using i16 = std::int16_t;
 
@@ -80,4 +80,4 @@ struct Integers {
     i64 learn(const Samples& samples, const BitGenerator& draws);
 };
 
-}  // namespace trust
+}  // namespace trust::tsetlin

@@ -10,7 +10,7 @@
 
 #include "../kernel.hpp"
 
-namespace trust {
+namespace trust::tsetlin {
 
 struct Literals {
     std::span<const i64> first, size;
@@ -37,4 +37,4 @@ struct Literals {
     }
 };
 
-}  // namespace trust
+}  // namespace trust::tsetlin

@@ -11,7 +11,7 @@
 #include "lanes.hpp"
 #include "machine_number.hpp"
 
-namespace trust {
+namespace trust::tsetlin {
 
 namespace {
 
@@ -448,4 +448,4 @@ Guess::Outcome Machine::guess(const Guess::Question& question, Guess::State& sta
     return Guess(*tables_, question, state).run();
 }
 
-}  // namespace trust
+}  // namespace trust::tsetlin

@@ -8,7 +8,7 @@
 #include "guess.hpp"
 #include "machine_tables.hpp"
 
-namespace trust {
+namespace trust::tsetlin {
 
 // How far products in another order may lie from a prediction's.
 inline constexpr double ROUNDING = 1e-12;
@@ -60,4 +60,4 @@ class Machine final : public Kernel {
     MachineRoom room_;
 };
 
-}  // namespace trust
+}  // namespace trust::tsetlin

@@ -6,7 +6,7 @@
 #include "machine_tables.hpp"
 #include "vote_law.hpp"
 
-namespace trust {
+namespace trust::tsetlin {
 
 // That of a linear link.
 [[gnu::always_inline]] inline double linear_number(const MachineTables& m, const double* q) {
@@ -24,4 +24,4 @@ namespace trust {
     return mean_under(law, m.g, m.C + 1);
 }
 
-}  // namespace trust
+}  // namespace trust::tsetlin

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace trust {
+namespace trust::tsetlin {
 
 // Entries of `layout` before those of the features.
 static constexpr std::size_t HEAD = 12;
@@ -44,4 +44,4 @@ MachineTables::MachineTables(Array<const double> numbers, Array<const i64> layou
     most_log = part(11, rows * clauses);
 }
 
-}  // namespace trust
+}  // namespace trust::tsetlin

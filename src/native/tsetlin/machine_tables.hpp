@@ -14,7 +14,7 @@
 #include "../kernel.hpp"
 #include "../numpy.hpp"
 
-namespace trust {
+namespace trust::tsetlin {
 
 // How the firing of clauses becomes the number that is bounded.
 enum class Link : i64 {
@@ -78,4 +78,4 @@ class MachineTables {
     Array<const double> numbers_;  // keeps what the pointers point to
 };
 
-}  // namespace trust
+}  // namespace trust::tsetlin

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace trust {
+namespace trust::tsetlin {
 
 // Writes the law to `law`; `room` has the same size. `firing(j)` is q_j.
 //
@@ -47,4 +47,4 @@ inline double mean_under(const double* law, const double* g, std::size_t n) {
     return mean;
 }
 
-}  // namespace trust
+}  // namespace trust::tsetlin
