@@ -68,16 +68,13 @@ RELAXATION = types.float64(
 # at a point each feature's range brings; 0 says nothing. If it is lasting, later relaxations may
 # lean on the point, which no proof of one box can
 ERRORS = types.void(_floats, _ints, _ints, _ints, _floats, _floats, types.boolean)
-# (numbers, layout, side, level, offset, cells, costs, forced, point, trial, scratch, gains, state):
-# whether a point was found, one candidate for each feature, whose number (less it, if side is −1)
-# reaches the level, cheap as far as was seen. It is looked for from `point` on and written there;
-# what follows where a feature has one of the `forced` candidates is tried. `trial`, `scratch` and
-# `gains` are to work in. `state` is 0 before the first call; of it [0] is how much work may be done
-# in a call, after which there is MORE to do, and [1] is above 0 once a point is there
-GUESS = types.int64(
-    _floats, _ints, types.int64, types.float64, _ints, _ints, _floats, _ints, _ints, _ints,
-    _floats, _floats, _ints,
-)  # fmt: skip
+# (side, level, offset, cells, costs, forced, point, trial, state): whether a point was found, one
+# candidate for each feature, whose number (less it, if side is −1) reaches the level, cheap as far
+# as was seen. It is looked for from `point` on and written there; what follows where a feature has
+# one of the `forced` candidates is tried. `trial` is to work in. `state` is 0 before the first
+# call; of it [0] is how much work may be done in a call, after which there is MORE to do, and [1]
+# is above 0 once a point is there
+Guess = Callable[[int, float, Ints, Ints, Floats, Ints, Ints, Ints, Ints], int]
 NO_GUESS, GUESSED, MORE = 0, 1, 2
 STATE = 9  # numbers of a guess's state
 
@@ -402,8 +399,8 @@ class Kernel(ABC):
         return _silent_narrow()
 
     @property
-    def guess(self) -> Any:
-        """A local search for a cheap point, of the type `GUESS`; None if there is none."""
+    def guess(self) -> Guess | None:
+        """A local search for a cheap point; None if there is none."""
         return None
 
     def told(self, price: Floats, memory: Floats, cells: Sequence[Ints]) -> tuple[Floats, Floats]:

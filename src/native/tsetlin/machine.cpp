@@ -15,8 +15,7 @@ namespace trust::tsetlin {
 
 namespace {
 
-constexpr double FLOOR = 1e-30;   // where a logarithm is needed, lower factors count as this
-constexpr std::size_t LONG = 64;  // with fewer clauses, half of them take as long as all
+constexpr double FLOOR = 1e-30;  // where a logarithm is needed, lower factors count as this
 
 using Tables = MachineTables;
 
@@ -210,7 +209,7 @@ struct Condition {
         room.low[j] = room.least[j] > 1e-290 ? -std::log(room.least[j]) : -lowest;
     if (asked.budget == INF) return;
     // a tangent is valid wherever it touches: of a linear link, nothing else needs lower ends
-    const bool alone = m.link == Link::linear && room.touched[0] <= 0.0 && m.C >= LONG;
+    const bool alone = m.link == Link::linear && room.touched[0] <= 0.0 && m.C >= Machine::LONG;
     if (alone)
         within_budget(m, asked, mine, mine_end, room);
     else

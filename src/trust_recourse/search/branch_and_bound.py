@@ -189,15 +189,14 @@ class BranchAndBound:
         first = cheapest[np.searchsorted(cheapest, offset[:-1])] - offset[:-1]
         point = first if best is None else best.copy()
         state = np.zeros(STATE, np.int64)
-        rest = point.copy(), kernel.scratch.copy(), np.empty(len(costs)), state
+        trial = point.copy()
         said = MORE
         while said == MORE:
             cancel.check()
             state[0] = WORK
             said = kernel.guess(
-                kernel.numbers, kernel.layout, side, level, offset, self.cells, costs,
-                forced, point, *rest,
-            )  # fmt: skip
+                side, level, offset, self.cells, costs, forced, point, trial, state
+            )
             if clock.now() > self.deadline:
                 break
         cheaper = state[1] > 0 and self.cost_of(point) < self.search.cutoff

@@ -22,15 +22,10 @@ from typing import Any
 import numpy as np
 
 from trust_recourse._native import Blocks
-from trust_recourse.cells import compiled
 
 BLOCK = Blocks.BLOCK  # steps between two settlements
 LANES = Blocks.LANES  # automata that share a tile of the window
 NONE, DOWN, UP, SURE = 0, 1, 2, 3  # the letters of a history
-
-CONTRACT: dict[str, Any] = {"fastmath": {"contract", "nsz"}}
-inline = compiled(**CONTRACT, forceinline=True)
-lanes = compiled(fastmath={"contract", "nsz", "nnan", "reassoc"}, forceinline=True)
 
 
 def step_tables(s: float) -> tuple[Any, Any, Any, Any]:

@@ -15,11 +15,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.tsetlin import bounds, inference
+from trust_recourse.tsetlin import inference
 
 Floats = NDArray[np.float64]
 Layout = tuple[Any, Any, Any, Any, int]
 
+STEPS, ONE_STEP, LINEAR = 0, 1, 2  # g rises in equal steps, in one alone, or there is no g
+ROUNDING = 1e-12  # products in another order may differ from a prediction's by rounding
 TIE = 1e-13  # a confidence of one half but for rounding is a tie
 PENALTY = 0.5  # of half the squares of the weights; ½ to 2 did best out of fold on seven tables
 MOST_WEIGHT = 1e6  # far beyond, a clause that fires would always be all there is
@@ -31,7 +33,7 @@ MOST_NUMBERS = 1 << 25  # of firing probabilities held for it
 class Scale(NamedTuple):
     """A link as the kernel counts: its own number is (score − lowest) / width, within 0 and 1."""
 
-    kind: int  # how `bounds` takes what follows
+    kind: int  # STEPS, ONE_STEP or LINEAR
     parts: tuple[Floats, Floats, Floats]
     lowest: float = 0.0
     width: float = 1.0
@@ -135,7 +137,7 @@ class Votes(Link):
         rise = np.maximum.accumulate(steps)
         fall = np.maximum.accumulate(steps[::-1])[::-1]
         # the vote link has one step, so that slopes matter
-        kind = bounds.STEP if np.count_nonzero(steps) == 1 else bounds.STEPS
+        kind = ONE_STEP if np.count_nonzero(steps) == 1 else STEPS
         return Scale(kind, (self.g, rise, fall))
 
     @property
@@ -270,11 +272,11 @@ class Logistic(Link):
         size = 1.0 + abs(self.intercept) + float((np.abs(signed) * (most + empty)).sum())
         reach = max(high - low, size / 2.0**20)
         lowest, width = float(low - reach / 8.0), float(1.25 * reach)
-        rounding = bounds.ROUNDING + 16.0 * (C + features + 4) * 2.0**-53 * size / width
+        rounding = ROUNDING + 16.0 * (C + features + 4) * 2.0**-53 * size / width
         rounding += self.error / width
         line = np.append(signed, self.intercept - lowest) / width
         return Scale(
-            bounds.LINEAR, (line, np.array([rounding]), np.empty(0)), lowest, width, rounding
+            LINEAR, (line, np.array([rounding]), np.empty(0)), lowest, width, rounding
         )
 
     @property
