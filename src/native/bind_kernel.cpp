@@ -1,4 +1,6 @@
 // The seam as Python sees it.
+#include <nanobind/stl/unique_ptr.h>
+
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -25,15 +27,36 @@ static void intervals(Kernel& kernel, Table<const i64> first, Table<const i64> l
 
 void bind_kernel(nb::module_& m) {
     nb::class_<Kernel>(m, "Kernel", "Bounds of a model's number on boxes of cells.")
-        .def("intervals", &intervals, nb::arg("first"), nb::arg("last"), nb::arg("memory"),
-             nb::arg("out"), "Bounds on n boxes that share one memory, written to rows of 2 + d.")
+        .def("intervals", &intervals, nb::arg("first"), nb::arg("last"),
+             nb::arg("memory").noconvert(), nb::arg("out").noconvert(),
+             "Bounds on n boxes that share one memory, written to rows of 2 + d.")
         .def(
             "narrow",
             [](Kernel& kernel, Array<const i64> span, Array<double> memory) {
                 kernel.narrow(view(span), memory.data());
             },
-            nb::arg("span"), nb::arg("memory"),
-            "Change the memory of a box into that of a box inside it.");
+            nb::arg("span"), nb::arg("memory").noconvert(),
+            "Change the memory of a box into that of a box inside it.")
+        .def("clone", &Kernel::clone, "The same model with a workspace of its own, for another thread.")
+        .def(
+            "relaxation",
+            [](Kernel& kernel, Array<const i64> span, i64 side, double level,
+               Array<const double> spend, double budget, Array<double> gains,
+               Array<double> memory) {
+                if (gains.size() != spend.size() + 1)
+                    throw nb::value_error("expected one more gain than there are cells");
+                return kernel.relaxation(view(span), side, level, view(spend), budget, gains.data(),
+                                         memory.data());
+            },
+            nb::arg("span"), nb::arg("side"), nb::arg("level"), nb::arg("spend"), nb::arg("budget"),
+            nb::arg("gains").noconvert(), nb::arg("memory").noconvert(),
+            "Write the gain of each cell; what points that reach the level have at least.")
+        .def(
+            "errors",
+            [](Kernel& kernel, Array<const i64> span, Array<const i64> point, Array<double> out,
+               bool lasting) { kernel.errors(view(span), point.data(), view(out), lasting); },
+            nb::arg("span"), nb::arg("point"), nb::arg("out").noconvert(), nb::arg("lasting"),
+            "Write the share of each feature in the error of the last relaxation at a point.");
 }
 
 }  // namespace trust

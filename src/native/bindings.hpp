@@ -5,5 +5,6 @@
 namespace trust {
 
 void bind_kernel(nanobind::module_& m);
+void bind_trees(nanobind::module_& m);
 
 }  // namespace trust

@@ -3,7 +3,8 @@
 // Notation: d features, f. A span is 2 d cells: the first cell of each feature, then the last.
 // The number of a model is what it computes before any map to a confidence. `side` is +1 where the
 // number must rise to reach the target and -1 where it must fall; its level is then one of
-// 1 - number. `memory` is what a kernel keeps of one box: a child starts with a copy of its parent's.
+// 1 - number. `memory` is what a kernel keeps of one box: a child starts with a copy of its
+// parent's.
 #pragma once
 #include <cstdint>
 #include <limits>

@@ -4,4 +4,5 @@
 NB_MODULE(_native, m) {
     m.doc() = "Compiled bounds, searches and training.";
     trust::bind_kernel(m);
+    trust::bind_trees(m);
 }

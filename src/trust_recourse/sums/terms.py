@@ -32,7 +32,6 @@ from trust_recourse.cells import (
     handed,
     inline,
     kernel,
-    making,
 )
 from trust_recourse.sums.layout import (
     ATOM,
@@ -56,8 +55,6 @@ from trust_recourse.sums.layout import (
 
 SWEEPS = 4  # up and down the features, for each box
 STEPS = 24  # of the search for the best multiplier between passes
-MORE = 1e-4  # of a bound, which is what pays to go on for
-CLOSE = 1.05  # multipliers nearer to each other are alike
 LEAST, MOST = 1e-12, 1e9  # multipliers below it are none, those above it too many
 
 
@@ -580,73 +577,6 @@ def _relaxation(
         size += abs(kept[a])
     gains[last] = base + min(most, reach) + numbers[0] * (1.0 + size)
     return float(level - base - k - numbers[0] * (1.0 + size))
-
-
-@inline
-def _held(
-    numbers: Any, layout: Any, span: Any, ints: Any, many: int, level: float, spend: Any,
-    price: float, memory: Any, gains: Any, scratch: Any,
-) -> float:  # fmt: skip
-    """The bound on the cost after some sweeps at a multiplier."""
-    n, n_cells = layout[H], layout[C]
-    own, offset = 3 * n + layout[T], _pairs_at(layout)
-    least, marginal = scratch[:n], scratch[n : 2 * n]
-    constants, theta = scratch[3 * n : own], scratch[own : own + n_cells]
-    sums = scratch[own + n_cells : own + n_cells + layout[L]]
-    each = scratch[own + n_cells + layout[L] : _ints_at(layout) - 2]
-    _leaf_sums(ints, many, memory, 1, offset, sums, each)
-    for sweep in range(SWEEPS):
-        _sweep(
-            numbers, layout, ints, 1, price, spend, sweep % 2 == 0, memory, 1, offset, theta,
-            marginal, least, sums, each,
-        )  # fmt: skip
-    _gains(layout, span, ints, many, memory, 1, gains)
-    k, _ = _constants(numbers, ints, many, 1, sums, constants)
-    total, _ = _priced(layout, span, spend, gains, price)
-    return float(price * (level - k) + total)
-
-
-@making
-def climb(
-    values: Any, layout: Any, spend: Any, need: float, enough: float, memory: Any,
-) -> float:  # fmt: skip
-    """The bound on what a sum of at least `need` costs, by better h and multiplier.
-
-    Sweeps that choose the multiplier themselves may get stuck, so it is made larger and smaller for
-    as long as that pays; a bound of `enough` ends it.
-    """
-    d, n = layout[D], layout[H]
-    scratch = np.zeros(scratch_for(layout))
-    ints = scratch[_ints_at(layout) :].view(np.int64)
-    numbers, gains = np.zeros(len(values) + 1), np.empty(layout[C] + 1)
-    numbers[1:] = values
-    span = np.empty(2 * d, np.int64)
-    for f in range(d):
-        end = layout[layout[FIRST] + f + 1] if f + 1 < d else layout[C]
-        span[f], span[d + f] = 0, end - layout[layout[FIRST] + f] - 1
-    many, _ = _gather(layout, span, spend, memory, 0, scratch[:n], ints)
-    price = memory[0]
-    bound = _held(numbers, layout, span, ints, many, need, spend, price, memory, gains, scratch)
-    kept, factor = memory[1 : 1 + n].copy(), 2.0
-    while factor > CLOSE and bound < enough:
-        moved = False
-        for way in range(2):
-            by = factor if way == 0 else 1.0 / factor
-            while bound < enough and LEAST < price * by < MOST:
-                found = _held(
-                    numbers, layout, span, ints, many, need, spend, price * by, memory, gains,
-                    scratch,
-                )  # fmt: skip
-                if found <= bound + MORE * abs(bound):
-                    memory[1 : 1 + n] = kept
-                    break
-                kept[:] = memory[1 : 1 + n]
-                bound, price, moved = found, price * by, True
-            if moved:
-                break
-        factor = factor if moved else math.sqrt(factor)
-    memory[0] = price
-    return bound
 
 
 def _errors(
