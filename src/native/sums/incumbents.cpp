@@ -23,7 +23,8 @@ class Mending {
         : s_(sum),
           d_(i64(sum.sizes.size())),
           work_(work),
-          sums_(d_ > 0 ? std::ranges::max(sum.sizes) : 0) {}
+          sums_(d_ > 0 ? std::ranges::max(sum.sizes) : 0),
+          leaves_(sum.values.size()) {}
 
     double mend(std::span<i64> given) {
         Point point = started(given);
@@ -39,6 +40,7 @@ class Mending {
     const LeafSum& s_;
     i64 d_, work_;
     std::vector<double> sums_;  // for each cell of a feature
+    std::vector<i32> leaves_;
 
     struct Change {
         double worth;
@@ -64,19 +66,29 @@ class Mending {
         return point;
     }
 
-    // The sum for each cell of one feature, the others as they are.
+    // The sum for each cell of one feature, the others as they are. Leaves are added in their
+    // order.
     const std::vector<double>& sums(const Point& point, i64 f) {
         work_ -= i64(s_.values.size());
-        std::fill_n(sums_.begin(), s_.sizes[f], 0.0);
-        const bool* own = s_.taken.row(point.at[f]);
-        const bool* first = s_.taken.row(s_.first[f]);
-        for (std::size_t leaf = 0; leaf < s_.values.size(); ++leaf) {
-            if (point.misses[leaf] != (own[leaf] ? 0 : 1)) continue;
-            const bool* takes = first + leaf;
-            for (i64 c = 0; c < s_.sizes[f]; ++c, takes += s_.taken.width)
-                if (*takes) sums_[c] += s_.values[leaf];
+        const std::span<const i32> leaves = undecided(point, f);
+        for (i64 c = 0; c < s_.sizes[f]; ++c) {
+            const bool* takes = s_.taken.row(s_.first[f] + c);
+            double total = 0.0;
+            for (const i32 leaf : leaves) total += takes[leaf] ? s_.values[leaf] : 0.0;
+            sums_[c] = total;
         }
         return sums_;
+    }
+
+    // The leaves that no other feature of the point misses.
+    std::span<const i32> undecided(const Point& point, i64 f) {
+        const bool* own = s_.taken.row(point.at[f]);
+        std::size_t n = 0;
+        for (std::size_t leaf = 0; leaf < point.misses.size(); ++leaf) {
+            leaves_[n] = i32(leaf);  // kept if the next line counts it
+            n += point.misses[leaf] == (own[leaf] ? 0 : 1);
+        }
+        return {leaves_.data(), n};
     }
 
     void move(Point& point, i64 f, i64 cell) const {
