@@ -5,6 +5,8 @@
 namespace trust {
 
 void bind_kernel(nanobind::module_& m);
+void bind_own_kernels(nanobind::module_& m);
+void bind_search(nanobind::module_& m);
 void bind_trees(nanobind::module_& m);
 
 }  // namespace trust

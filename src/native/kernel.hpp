@@ -35,6 +35,15 @@ class Kernel {
     // Where none is above 0, the number is constant on the span.
     virtual void interval(Span span, double* out, const double* memory) = 0;
 
+    // `interval` of several spans, each with a memory of its own, in rows of 2 + d. For kernels
+    // that do better by many spans at a time.
+    virtual void intervals(std::span<const i64> spans, std::span<const double* const> memories,
+                           double* out) {
+        const std::size_t many = memories.size(), size = spans.size() / many;
+        for (std::size_t i = 0; i < many; ++i)
+            interval(spans.subspan(i * size, size), out + i * (2 + size / 2), memories[i]);
+    }
+
     // `memory` of a box that contains the span becomes the memory of the span.
     virtual void narrow(Span /*span*/, double* /*memory*/) {}
 
