@@ -20,10 +20,8 @@ from trust_recourse.sums.ensemble import Bools, Leaves
 
 # how many there are: features, terms, entries, atoms, leaves, cells
 D, T, E, H, L, C = range(6)
-# where the parts begin: entries and leaves of each term, feature and atoms of each entry, the map
-# from cells to atoms of each entry, pairs of each leaf, atoms of each pair, first cell of a feature
-TERM_ENTRY, TERM_LEAF, FEATURE, ATOM, MAP, CELL_ATOM, LEAF_PAIR, PAIR, TAKES, FIRST = range(6, 16)
-HEAD = 16
+# where parts begin: the leaves of each term, the first cell of each feature; the head's length
+TERM_LEAF, FIRST, HEAD = 7, 15, 16
 
 
 def layout(leaves: Leaves, sizes: Ints) -> Ints:
