@@ -7,4 +7,5 @@ NB_MODULE(_native, m) {
     trust::bind_machines(m);
     trust::bind_own_kernels(m);
     trust::bind_search(m);
+    trust::bind_trees(m);
 }

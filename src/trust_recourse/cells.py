@@ -355,8 +355,8 @@ class Kernel(ABC):
     box begins with a copy of the whole's, which the compiled kernel makes its own.
     """
 
-    numbers: Floats
-    layout: Ints
+    numbers: Floats = np.empty(0)
+    layout: Ints = np.empty(0, np.int64)
     scratch: Floats
     memory: Floats = np.empty(0)
     rounding: float = 0.0  # how far its number may lie from the model's own, which is rounded
@@ -402,6 +402,11 @@ class Kernel(ABC):
     def guess(self) -> Guess | None:
         """A local search for a cheap point; None if there is none."""
         return None
+
+    @property
+    def size(self) -> int:
+        """How many numbers the bounds on one box read at most."""
+        return len(self.numbers) + len(self.layout)
 
     def told(self, price: Floats, memory: Floats, cells: Sequence[Ints]) -> tuple[Floats, Floats]:
         """Prices, and the memory of the boxes they discard, as the model's reader takes them.
