@@ -11,6 +11,7 @@ _Bools = NDArray[np.bool_]
 _Cells = NDArray[np.int32]
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
+_Labels = NDArray[np.int8]
 _Real = TypeVar("_Real", np.float32, np.float64)
 _Sets = NDArray[np.uint64]
 
@@ -56,6 +57,20 @@ class TableKernel(Kernel):
         self_address: int = 0,
         owner: Any = None,
     ) -> None: ...
+
+class Worker:
+    def __init__(self, kernel: Kernel) -> None: ...
+    def errors(self, span: _Ints, point: _Ints, out: _Floats, lasting: bool) -> None: ...
+    def relaxation(
+        self,
+        span: _Ints,
+        side: int,
+        level: float,
+        spend: _Floats,
+        budget: float,
+        gains: _Floats,
+        memory: _Floats,
+    ) -> float: ...
 
 # ---------------------------------------------------------------- the search
 
@@ -178,3 +193,108 @@ def mend(
 def priced_h(layout: _Ints, entry: _Ints, set: _Sets, duals: _Floats) -> _Floats: ...  # noqa: A002
 def taken_by(layout: _Ints) -> _Bools: ...
 def total_constant(layout: _Ints, values: _Floats, h: _Floats) -> float: ...
+
+# ---------------------------------------------------------------- Tsetlin machines
+
+_Literals = tuple[Any, Any, Any, Any, int]
+
+class Blocks:
+    BLOCK: int
+    LANES: int
+    def __init__(
+        self,
+        layout: _Literals,
+        T: float,
+        qs: tuple[float, float],
+        tables: tuple[Any, Any, Any, Any],
+        states: NDArray[np.float32],
+        band: NDArray[np.int16],
+        pi: NDArray[np.float32],
+        window: NDArray[np.float32],
+        live: _Bools,
+        history: NDArray[np.uint32],
+        steps: _Ints,
+        fired: _Bools,
+    ) -> None: ...
+    def learn(
+        self, i: int, cells: _Cells, y: _Labels, draws: NDArray[np.float32]
+    ) -> tuple[int, int]: ...
+    def settle(self, first: int, last: int, due: int) -> None: ...
+
+class LargestVote(Kernel):
+    def __init__(
+        self, banks: Sequence[Machine], pairs: Sequence[Machine], wanted: int, strongest: bool
+    ) -> None: ...
+
+class Machine(Kernel):
+    LONG: int
+    def __init__(self, numbers: _Floats, layout: _Ints) -> None: ...
+    def guess(
+        self,
+        side: int,
+        level: float,
+        offset: _Ints,
+        cells: _Ints,
+        costs: _Floats,
+        forced: _Ints,
+        point: _Ints,
+        trial: _Ints,
+        state: _Ints,
+    ) -> int: ...
+
+def expectation(law: _Floats, g: _Floats, out: _Floats) -> None: ...
+def firing(
+    cells: _Cells, first_cell: _Ints, factors: _Floats, empty: _Floats, out: _Floats
+) -> None: ...
+def learn_integer(
+    cells: _Cells,
+    y: _Labels,
+    layout: _Literals,
+    allowed: _Bools,
+    rng: np.random.Generator,
+    T: float,
+    s: float,
+    n_states: int,
+    states: NDArray[np.int16],
+    fired: _Bools,
+) -> int: ...
+def learn_plain(
+    cells: _Cells,
+    y: _Labels,
+    layout: _Literals,
+    allowed: _Bools,
+    draws: NDArray[np.float32],
+    T: float,
+    qs: tuple[float, float],
+    keep: bool,
+    states: NDArray[np.float32],
+    pi: NDArray[np.float32],
+    fired: _Bools,
+) -> int: ...
+def literal_rows(cells: _Cells, layout: _Literals, out: NDArray[np.uint8]) -> None: ...
+def log_loss(
+    q: _Floats, y: _Labels, weights: _Floats, intercept: float, gradient: _Floats
+) -> float: ...
+def logistic(score: _Floats, out: _Floats) -> None: ...
+def monte_carlo(
+    cells: _Cells,
+    layout: _Literals,
+    inclusion: _Floats,
+    g: _Floats,
+    n_passes: int,
+    rng: np.random.Generator,
+    out: _Floats,
+) -> None: ...
+def monte_carlo_scores(
+    cells: _Cells,
+    layout: _Literals,
+    inclusion: _Floats,
+    weights: _Floats,
+    intercept: float,
+    n_passes: int,
+    rng: np.random.Generator,
+    out: _Floats,
+) -> None: ...
+def scores(q: _Floats, weights: _Floats, intercept: float, out: _Floats) -> None: ...
+def slopes(q: _Floats, g: _Floats, out: _Floats) -> None: ...
+def vote_law(q: _Floats, out: _Floats) -> None: ...

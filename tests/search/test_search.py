@@ -369,9 +369,7 @@ def test_the_linear_condition_holds_within_the_budget(
     point = inside[0].astype(np.int64)
     errors = np.empty(len(ends))
     for _ in range(3):  # rates, and where tangents touch, are remembered from one call to the next
-        needed = worker.relaxation(
-            ends.T.ravel(), side, level, spend, budget, gains, boxes.memory
-        )
+        needed = worker.relaxation(ends.T.ravel(), side, level, spend, budget, gains, boxes.memory)
         judged = (total <= budget) & (reached >= level)
         sums = gains[grid.first_cell + inside[judged]].sum(axis=1)
         assert (sums >= needed - 1e-9 * (1 + abs(needed))).all()

@@ -47,6 +47,11 @@ class LargestVote(Kernel):
         banks, pairs = ([each.native for each in part] for part in (self.banks, self.pairs))
         return _native.LargestVote(banks, pairs, self.wanted, self.strongest)
 
+    @property
+    def size(self) -> int:
+        """That of all parts together."""
+        return sum(kernel.size for kernel in (*self.banks, *self.pairs))
+
 
 class LargestScore(Score):
     """The probability of one class to have the largest vote; or its share beside another."""

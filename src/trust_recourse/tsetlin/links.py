@@ -275,9 +275,7 @@ class Logistic(Link):
         rounding = ROUNDING + 16.0 * (C + features + 4) * 2.0**-53 * size / width
         rounding += self.error / width
         line = np.append(signed, self.intercept - lowest) / width
-        return Scale(
-            LINEAR, (line, np.array([rounding]), np.empty(0)), lowest, width, rounding
-        )
+        return Scale(LINEAR, (line, np.array([rounding]), np.empty(0)), lowest, width, rounding)
 
     @property
     def counts(self) -> NDArray[np.bool_]:

@@ -35,8 +35,8 @@ from trust_recourse.tsetlin import banks as joint
 from trust_recourse.tsetlin import inference, store
 from trust_recourse.tsetlin.calibration import Calibrator, Method, Setting, temperature
 from trust_recourse.tsetlin.clauses import Clauses
-from trust_recourse.tsetlin.largest import LargestScore
 from trust_recourse.tsetlin.inference import vote_law
+from trust_recourse.tsetlin.largest import LargestScore
 from trust_recourse.tsetlin.links import Link, Logistic, Votes, some_rows
 from trust_recourse.tsetlin.literals import Binning, Literals, Thresholds
 from trust_recourse.tsetlin.rule_parts import RuleParts
