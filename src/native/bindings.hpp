@@ -5,5 +5,9 @@
 namespace trust {
 
 void bind_kernel(nanobind::module_& m);
+void bind_machines(nanobind::module_& m);
+void bind_own_kernels(nanobind::module_& m);
+void bind_search(nanobind::module_& m);
+void bind_trees(nanobind::module_& m);
 
 }  // namespace trust

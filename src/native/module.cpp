@@ -4,4 +4,8 @@
 NB_MODULE(_native, m) {
     m.doc() = "Compiled bounds, searches and training.";
     trust::bind_kernel(m);
+    trust::bind_machines(m);
+    trust::bind_own_kernels(m);
+    trust::bind_search(m);
+    trust::bind_trees(m);
 }

@@ -165,7 +165,7 @@ def robustness(
 def _boxes(score: Score, n_copies: int) -> int:
     """How many boxes the exact method may bound: one at least, and fewer on a larger model."""
     kernel = getattr(score, "kernel", None)  # a score with slopes has none, and bounds no box
-    size = 0 if kernel is None else len(kernel.numbers) + len(kernel.layout)
+    size = 0 if kernel is None else kernel.size
     return max(min(n_copies // COPIES_PER_BOX + 1, MOST_READ // max(size, 1)), 1)
 
 

@@ -11,14 +11,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from trust_recourse import Feature, Recourse, Schema, TMClassifier, clock
+from trust_recourse import Feature, Recourse, Schema, TMClassifier, _native, clock
 from trust_recourse.cost import Cost
 from trust_recourse.question import Problem, Status, Target
 from trust_recourse.search import branch_and_bound, exact
 from trust_recourse.search import loss as loss_module
 from trust_recourse.search.candidates import candidates
 from trust_recourse.search.exact import Exact
-from trust_recourse.tsetlin.bounds import LONG
 from worlds import LINKS, enumerated, machine, paper_machine, person_schema, with_rules
 
 law = settings(max_examples=100)
@@ -351,7 +350,7 @@ def test_the_linear_condition_holds_within_the_budget(
     seed, side, link, power, rank, allowance, lasting, long
 ):
     """Every point that reaches a level within the budget has the gain that is needed."""
-    model, _, rng = machine(seed, link, clauses=2 * LONG if long else 6)
+    model, _, rng = machine(seed, link, clauses=2 * _native.Machine.LONG if long else 6)
     inclusion = rng.random(model.inclusion_.shape) ** power
     inclusion[rng.random(inclusion.shape) < 0.1] = 1.0  # factors of 0, logarithms of −∞
     model._conclude(inclusion)
@@ -367,22 +366,17 @@ def test_the_linear_condition_holds_within_the_budget(
     spend[spend > budget] = np.inf
     reached = number if side > 0 else 1 - number
     level = float(np.quantile(reached, rank, method="nearest"))
-    gains, scratch = np.empty(len(spend) + 1), boxes.scratch.copy()
+    gains, worker = np.empty(len(spend) + 1), _native.Worker(boxes.native)
     point = inside[0].astype(np.int64)
-    errors = np.empty(len(ends) + 2)
+    errors = np.empty(len(ends))
     for _ in range(3):  # rates, and where tangents touch, are remembered from one call to the next
-        needed = boxes.relaxation(
-            boxes.numbers, boxes.layout, ends.T.ravel().copy(), side, level, spend, budget, gains,
-            scratch, boxes.memory, 0,
-        )  # fmt: skip
+        needed = worker.relaxation(ends.T.ravel(), side, level, spend, budget, gains, boxes.memory)
         judged = (total <= budget) & (reached >= level)
         sums = gains[grid.first_cell + inside[judged]].sum(axis=1)
         assert (sums >= needed - 1e-9 * (1 + abs(needed))).all()
         assert gains[-1] >= reached[total <= budget].max() - 1e-11
-        boxes.errors(
-            boxes.numbers, boxes.layout, ends.T.ravel().copy(), point, errors, scratch, lasting
-        )
-        assert np.isfinite(errors[: len(ends)]).all()
+        worker.errors(ends.T.ravel(), point, errors, lasting)
+        assert np.isfinite(errors).all()
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ from trust_recourse.sums.additive import Additive, Points
 from trust_recourse.sums.columns import UnreadableError
 from trust_recourse.sums.ensemble import Leaves, Link, SumModel, Tree
 from trust_recourse.sums.layout import layout
-from trust_recourse.sums.reduce import Asked, Sum, compile_all, reduced
+from trust_recourse.sums.reduce import Asked, Sum, reduced
 from trust_recourse.sums.terms import Terms
 
 
@@ -194,7 +194,6 @@ def _taken(model: SumModel | Additive, grid: Grid) -> Ints:
 
 
 def _trees(model: ClassSums) -> TreeBank:
-    compile_all()
     leaves, bases, errors = [], [], []
     for each in model.models:
         assert isinstance(each, SumModel)

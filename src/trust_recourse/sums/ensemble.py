@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from trust_recourse import model_file
-from trust_recourse.cells import Cells, Floats, Grid, Ints, Score, inline, kernel
+from trust_recourse import _native, model_file
+from trust_recourse.cells import Cells, Floats, Grid, Ints, Score
 from trust_recourse.floats import first_float
 from trust_recourse.parts import Parts, Words
 from trust_recourse.question import decided
@@ -28,7 +28,6 @@ from trust_recourse.sums.parts import LeafParts
 Bools = NDArray[np.bool_]
 ZERO = float(np.float32(1e-35))  # LightGBM reads numbers up to this as 0
 MANY = 256  # rows from which on it pays to look for the nodes that all of them reach
-BLOCK = 256  # rows whose cells stay in the fastest memory while all trees read them
 BEFORE_ZERO = math.nextafter(-ZERO, -math.inf)
 
 LOG_ODDS = Words(
@@ -280,19 +279,19 @@ class SumModel:
     def _reached(self, cells: Cells) -> NDArray[Any]:
         """The base and what each tree adds, in the library's type: (n, 1 + trees)."""
         found = np.empty((len(cells), len(self.trees)), np.int64)
-        _descend(*self._paths(cells), found)
+        self._paths(cells).descend(np.ascontiguousarray(cells, np.int32), found)
         added = np.column_stack([np.full(len(cells), self.base), self._nodes.value[found]])
         return added.astype(self.arithmetic)
 
-    def _paths(self, cells: Cells) -> tuple[NDArray[Any], ...]:
-        """What compiled code reads to send rows of cells down the trees."""
+    def _paths(self, cells: Cells) -> _native.Forest:
+        """The trees as compiled code reads them, from where these rows of cells part."""
         nodes = self._nodes
         may_miss = np.array([len(feature.missing) > 0 for feature in self.schema_])
         gaps = np.where(may_miss, self.grid.sizes - 1, -1)
         root = nodes.root if len(cells) < MANY else _shared_root(nodes, cells, gaps)
-        return (
-            np.ascontiguousarray(cells, np.int32), gaps, root, nodes.feature, nodes.left,
-            nodes.right, nodes.cut, nodes.missing_left, nodes.first, nodes.goes_left,
+        return _native.Forest(
+            gaps, root, nodes.feature, nodes.left, nodes.right, nodes.cut, nodes.missing_left,
+            nodes.first, nodes.goes_left,
         )  # fmt: skip
 
     @cached_property
@@ -303,7 +302,7 @@ class SumModel:
     def at(self, cells: Cells) -> Floats:
         """The score at rows of cells: the very number of the library, added one after another."""
         total = np.full(len(cells), self.base, self.arithmetic)
-        _add_up(*self._paths(cells), self._added, total)
+        self._paths(cells).add_up(np.ascontiguousarray(cells, np.int32), self._added, total)
         return total.astype(float)
 
     def exact_at(self, cells: Cells) -> Floats:
@@ -457,51 +456,3 @@ def together(trees: tuple[Tree, ...]) -> dict[str, NDArray[Any]]:
         each.name: np.concatenate([getattr(tree, each.name) for tree in trees])
         for each in fields(Tree)
     }
-
-
-@inline
-def _leaf(
-    cells: Any, i: int, gaps: Any, node: int, feature: Any, left: Any, right: Any, cut: Any,
-    missing_left: Any, first: Any, goes_left: Any,
-) -> int:  # fmt: skip
-    """The leaf below a node that a row of cells reaches."""
-    while feature[node] >= 0:
-        cell = cells[i, feature[node]]
-        if first[node] >= 0:
-            goes = goes_left[first[node] + cell]
-        elif cell == gaps[feature[node]]:
-            goes = missing_left[node]
-        else:
-            goes = cell <= cut[node]
-        node = left[node] if goes else right[node]
-    return node
-
-
-@kernel
-def _descend(
-    cells: Any, gaps: Any, root: Any, feature: Any, left: Any, right: Any, cut: Any,
-    missing_left: Any, first: Any, goes_left: Any, out: Any,
-) -> None:  # fmt: skip
-    """The leaf of each tree that each row of cells reaches."""
-    for i in range(cells.shape[0]):
-        for t in range(root.shape[0]):
-            out[i, t] = _leaf(
-                cells, i, gaps, root[t], feature, left, right, cut, missing_left, first, goes_left
-            )
-
-
-@kernel
-def _add_up(
-    cells: Any, gaps: Any, root: Any, feature: Any, left: Any, right: Any, cut: Any,
-    missing_left: Any, first: Any, goes_left: Any, value: Any, total: Any,
-) -> None:  # fmt: skip
-    """Add the leaf of each tree, one after another, to the total of each row of cells."""
-    n = cells.shape[0]
-    for start in range(0, n, BLOCK):
-        for t in range(root.shape[0]):
-            for i in range(start, min(start + BLOCK, n)):
-                leaf = _leaf(
-                    cells, i, gaps, root[t], feature, left, right, cut, missing_left, first,
-                    goes_left,
-                )  # fmt: skip
-                total[i] += value[leaf]

@@ -15,37 +15,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache, cached_property
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from trust_recourse import clock
-from trust_recourse.cells import Floats, Ints, making
-from trust_recourse.sums.ensemble import Bools, Leaves
-from trust_recourse.sums.incumbents import mend
-from trust_recourse.sums.layout import (
-    ATOM,
-    CELL_ATOM,
-    FEATURE,
-    FIRST,
-    LEAF_PAIR,
-    MAP,
-    PAIR,
-    TAKES,
-    TERM_ENTRY,
-    TERM_LEAF,
-    C,
-    D,
-    E,
-    H,
-    L,
-    T,
-    compact,
-    layout,
-    living,
-)
-from trust_recourse.sums.terms import climb
+from trust_recourse import _native, clock
+from trust_recourse.cells import Floats, Ints
+from trust_recourse.sums.ensemble import Bools
+from trust_recourse.sums.layout import FIRST, TERM_LEAF, D, H, T, compact
 
 ROUNDS = 6  # of sweeps or the LP, and fixing
 FEW = 0.05  # of the cells: less than that fixed in a round ends it
@@ -141,17 +119,6 @@ def reduced(
     return problem.left(steps, point, bound, room) if problem.many else None
 
 
-@cache
-def compile_all() -> None:
-    """Reduce a question of two stumps, so that what is compiled is so before any clock runs."""
-    allowed = np.array([[1, 0, 0, 1, 1], [0, 1, 1, 1, 1], [1, 1, 1, 1, 0], [1, 1, 1, 0, 1]], bool)
-    leaves = Leaves(np.array([0, 0, 1, 1]), np.array([0.0, 1.0, 0.0, 1.0]), allowed)
-    whole = Sum(leaves.value, layout(leaves, np.array([3, 2])))
-    costs, asked = np.array([0.0, 1.0, 2.0, 0.0, 2.0]), Asked(1, 1.5, 9.0, 0.0)
-    reduced(whole, costs, asked, math.inf, frozenset(), lambda _: True)
-    _Problem(whole, costs, asked, frozenset(), math.inf).improved(math.inf, True)
-
-
 class _Problem:
     """The sum with costs and a target, on the cells that are left."""
 
@@ -203,7 +170,7 @@ class _Problem:
         stay, more = stay.copy(), 1
         gone = np.flatnonzero(~stay)
         gone = gone[np.argsort(excess[gone], kind="stable")]
-        while int(living(self.layout, stay)[1].sum()) == self.layout[T]:
+        while int(_native.living_leaves(self.layout, stay).sum()) == self.layout[T]:
             stay[gone[:more]] = True
             more *= 2
         return stay
@@ -211,8 +178,7 @@ class _Problem:
     @cached_property
     def taken(self) -> Bools:
         """Which leaves take each cell."""
-        found: Bools = _taken(self.layout)
-        return found
+        return _native.taken_by(self.layout)
 
     @property
     def step(self) -> Step:
@@ -235,10 +201,9 @@ class _Problem:
             self.multiplier = self._guess()
         memory = np.concatenate([[self.multiplier], self.h, np.ones(len(self.values))])
         need, enough = self.need - self.slack, min(incumbent, 2.0 * self.dearest + 1.0)
-        climb(self.values, self.layout, self.costs, need, enough, memory)
+        _native.climb(self.values, self.layout, self.costs, need, enough, memory)
         self.multiplier, self.h = float(memory[0]), memory[1 : 1 + len(self.h)]
-        gains: Floats = _gains(self.layout, self.h)
-        return self.multiplier * gains - self.costs
+        return self.multiplier * _native.gains_at(self.layout, self.h) - self.costs
 
     def _guess(self) -> float:
         """A multiplier to begin with: the cost of all cells by what their terms are apart."""
@@ -254,7 +219,7 @@ class _Problem:
         if self.late:
             return None
         n, d, terms = len(self.costs), len(self.sizes), int(self.layout[T])
-        rows, columns, signs, entry, sets = _coupled(self.layout)
+        rows, columns, signs, entry, sets = _native.coupled(self.layout)
         many, leaves = len(entry), len(self.values)
         cost, above = np.zeros(n + leaves), np.zeros(many)
         if costs is None:
@@ -288,18 +253,18 @@ class _Problem:
         weights = found.x[:n]
         duals = np.maximum(-found.ineqlin.marginals, 0.0)
         if costs is None:
-            return weights, HUGE, _priced(self.layout, entry, sets, duals)
+            return weights, HUGE, _native.priced_h(self.layout, entry, sets, duals)
         multiplier = float(duals[-1])
         if multiplier <= 0.0:
             return weights, 0.0, np.zeros(int(self.layout[H]))
-        return weights, multiplier, _priced(self.layout, entry, sets, duals / multiplier)
+        return weights, multiplier, _native.priced_h(self.layout, entry, sets, duals / multiplier)
 
     # ------------------------------------------------------------ bounds and incumbents
 
     def bound(self) -> tuple[float, Floats]:
         """What every answer costs at least, and how much more with each cell."""
-        gains = _gains(self.layout, self.h)
-        total = _constants(self.layout, self.values, self.h)
+        gains = _native.gains_at(self.layout, self.h)
+        total = _native.total_constant(self.layout, self.values, self.h)
         need = self.need - self.slack
         priced = self.costs - self.multiplier * gains
         least = np.minimum.reduceat(priced, self.first)
@@ -313,9 +278,9 @@ class _Problem:
         ends = zip(self.first.tolist(), self.sizes.tolist(), strict=True)
         point = np.array([a + int(weights[a : a + n].argmax()) for a, n in ends])
         seconds = min(self.deadline - clock.now(), PATIENCE)
-        found = mend(
+        found = _native.mend(
             self.taken, self.values, self.costs, self.first, self.sizes, point,
-            self.need + self.slack, self.most - self.slack, np.array([int(seconds * PACE)]),
+            self.need + self.slack, self.most - self.slack, int(seconds * PACE),
         )  # fmt: skip
         return self.cells[point] if found < math.inf else None
 
@@ -328,161 +293,3 @@ class _Problem:
             kept, self.side * self.values, self.layout, self.side * self.base, self.h,
             self.multiplier, point, bound, room, steps,
         )  # fmt: skip
-
-
-# ---------------------------------------------------------------- compiled
-
-
-@making
-def _taken(lay: Any) -> Any:
-    """Which leaves take each cell."""
-    found = np.ones((lay[C], lay[L]), np.bool_)
-    for t in range(lay[T]):
-        entry, end = lay[lay[TERM_ENTRY] + t], lay[lay[TERM_ENTRY] + t + 1]
-        for e in range(entry, end):
-            first = lay[lay[FIRST] + lay[lay[FEATURE] + e]]
-            takes = np.zeros(lay[lay[ATOM] + e + 1] - lay[lay[ATOM] + e], np.bool_)
-            for leaf in range(lay[lay[TERM_LEAF] + t], lay[lay[TERM_LEAF] + t + 1]):
-                takes[:] = False
-                pair = lay[lay[LEAF_PAIR] + leaf] + e - entry
-                for k in range(lay[lay[PAIR] + pair], lay[lay[PAIR] + pair + 1]):
-                    takes[lay[lay[TAKES] + k]] = True
-                for c in range(lay[lay[MAP] + e + 1] - lay[lay[MAP] + e]):
-                    found[first + c, leaf] = takes[lay[lay[CELL_ATOM] + lay[lay[MAP] + e] + c]]
-    return found
-
-
-@making
-def _coupled(lay: Any) -> Any:
-    """Rows of the LP: the leaves inside a set of atoms of an entry, less the cells of the set.
-
-    Sets are all runs from a leaf's first atom to a leaf's last where each leaf's atoms are one, and
-    else those of the leaves themselves; those that another with the same leaves lies in say more.
-    """
-    one = np.uint64(1)
-    room, used = 4096, 0
-    rows, columns = np.empty(room, np.int64), np.empty(room, np.int64)
-    signs = np.empty(room)
-    n, most = 0, 1024
-    entry_of, set_of = np.empty(most, np.int64), np.empty(most, np.uint64)
-    for t in range(lay[T]):
-        a, b = lay[lay[TERM_LEAF] + t], lay[lay[TERM_LEAF] + t + 1]
-        masks = np.zeros(b - a, np.uint64)
-        sets = np.zeros((b - a) * (b - a) + 1, np.uint64)
-        first_entry = lay[lay[TERM_ENTRY] + t]
-        for e in range(first_entry, lay[lay[TERM_ENTRY] + t + 1]):
-            atom = lay[lay[ATOM] + e]
-            many = lay[lay[ATOM] + e + 1] - atom
-            if many > 64:
-                continue
-            # a mask of its atoms for each leaf
-            lows, highs, runs = np.zeros(64, np.bool_), np.zeros(64, np.bool_), True
-            for leaf in range(a, b):
-                masks[leaf - a] = 0
-                pair = lay[lay[LEAF_PAIR] + leaf] + e - first_entry
-                low, high, count = 64, -1, 0
-                for k in range(lay[lay[PAIR] + pair], lay[lay[PAIR] + pair + 1]):
-                    i = lay[lay[TAKES] + k]
-                    masks[leaf - a] |= one << np.uint64(i)
-                    low, high, count = min(low, i), max(high, i), count + 1
-                lows[low], highs[high] = True, True
-                runs = runs and count == high - low + 1
-            n_sets = 0
-            if runs:
-                for i in range(many):
-                    for j in range(i, many):
-                        if lows[i] and highs[j] and j - i + 1 < many:
-                            mask = np.uint64(0)
-                            for k in range(i, j + 1):
-                                mask |= one << np.uint64(k)
-                            sets[n_sets] = mask
-                            n_sets += 1
-            else:
-                for leaf in range(b - a):
-                    known = False
-                    for k in range(n_sets):
-                        known = known or sets[k] == masks[leaf]
-                    if not known:
-                        sets[n_sets] = masks[leaf]
-                        n_sets += 1
-            for s in range(n_sets):
-                union, inside = np.uint64(0), 0
-                for leaf in range(b - a):
-                    if masks[leaf] & ~sets[s] == 0:
-                        union |= masks[leaf]
-                        inside += 1
-                if union != sets[s] or inside == b - a:
-                    continue
-                size = lay[lay[MAP] + e + 1] - lay[lay[MAP] + e]
-                if used + inside + size > room:
-                    room = 2 * (room + inside + size)
-                    rows, columns = _longer(rows, room), _longer(columns, room)
-                    signs = _longer(signs, room)
-                if n == most:
-                    most *= 2
-                    entry_of, set_of = _longer(entry_of, most), _longer(set_of, most)
-                for leaf in range(b - a):
-                    if masks[leaf] & ~sets[s] == 0:
-                        rows[used], columns[used], signs[used] = n, lay[C] + a + leaf, 1.0
-                        used += 1
-                first = lay[lay[FIRST] + lay[lay[FEATURE] + e]]
-                for c in range(size):
-                    i = lay[lay[CELL_ATOM] + lay[lay[MAP] + e] + c]
-                    if (sets[s] >> np.uint64(i)) & one:
-                        rows[used], columns[used], signs[used] = n, first + c, -1.0
-                        used += 1
-                entry_of[n], set_of[n] = e, sets[s]
-                n += 1
-    return rows[:used], columns[:used], signs[:used], entry_of[:n], set_of[:n]
-
-
-@making
-def _longer(array: Any, size: int) -> Any:
-    made = np.empty(size, array.dtype)
-    made[: len(array)] = array
-    return made
-
-
-@making
-def _priced(lay: Any, entry: Any, sets: Any, duals: Any) -> Any:
-    """H of all atoms from the duals of the sets they are in."""
-    h = np.zeros(lay[H])
-    for row in range(len(entry)):
-        if duals[row] > 0.0:
-            atom = lay[lay[ATOM] + entry[row]]
-            for i in range(lay[lay[ATOM] + entry[row] + 1] - atom):
-                if (sets[row] >> np.uint64(i)) & np.uint64(1):
-                    h[atom + i] += duals[row]
-    return h
-
-
-@making
-def _constants(lay: Any, values: Any, h: Any) -> float:
-    """K = Σ_t max over the leaves of (value − Σ min h)."""
-    total = 0.0
-    for t in range(lay[T]):
-        entry, end = lay[lay[TERM_ENTRY] + t], lay[lay[TERM_ENTRY] + t + 1]
-        best = -np.inf
-        for leaf in range(lay[lay[TERM_LEAF] + t], lay[lay[TERM_LEAF] + t + 1]):
-            pair, under = lay[lay[LEAF_PAIR] + leaf], 0.0
-            for e in range(entry, end):
-                least = np.inf
-                for k in range(lay[lay[PAIR] + pair], lay[lay[PAIR] + pair + 1]):
-                    least = min(least, h[lay[lay[ATOM] + e] + lay[lay[TAKES] + k]])
-                under += least
-                pair += 1
-            best = max(best, values[leaf] - under)
-        total += best
-    return total
-
-
-@making
-def _gains(lay: Any, h: Any) -> Any:
-    """Of each cell the sum of its h."""
-    gains = np.zeros(lay[C])
-    for e in range(lay[E]):
-        first = lay[lay[FIRST] + lay[lay[FEATURE] + e]]
-        for c in range(lay[lay[MAP] + e + 1] - lay[lay[MAP] + e]):
-            a = lay[lay[ATOM] + e] + lay[lay[CELL_ATOM] + lay[lay[MAP] + e] + c]
-            gains[first + c] += h[a]
-    return gains

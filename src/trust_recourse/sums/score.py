@@ -11,7 +11,7 @@ from trust_recourse.cells import Candidates, Cells, Condition, Floats, Reduction
 from trust_recourse.on_cells import OnCells, numbered
 from trust_recourse.sums.ensemble import SumModel
 from trust_recourse.sums.layout import H, layout
-from trust_recourse.sums.reduce import Asked, Reduced, Sum, compile_all, reduced
+from trust_recourse.sums.reduce import Asked, Reduced, Sum, reduced
 from trust_recourse.sums.terms import Terms
 
 ROUNDING = 2.0**-50  # relatively, of a few sums
@@ -34,7 +34,6 @@ class SumScore(Score):
         self.values, arrays = leaves.value, layout(leaves, self.grid.sizes)
         self.kernel = Terms(self.values, arrays, error=self.model.rounding)
         self._known: dict[tuple[float, float], tuple[float, float]] = {}
-        compile_all()
 
     def at(self, cells: Cells) -> Floats:
         """Confidence at rows of cells: the very floats of the library."""

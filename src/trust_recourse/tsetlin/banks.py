@@ -23,7 +23,8 @@ from trust_recourse.leads import Part
 from trust_recourse.on_cells import numbered
 from trust_recourse.softmax import Bank, Fewer
 from trust_recourse.tsetlin import inference
-from trust_recourse.tsetlin.links import MOST_WEIGHT, PENALTY, Logistic, signs, vote_law
+from trust_recourse.tsetlin.inference import vote_law
+from trust_recourse.tsetlin.links import MOST_WEIGHT, PENALTY, Logistic, signs
 from trust_recourse.tsetlin.score import Tables
 
 NEVER = 1e-12  # of log-odds: what a clause adds at most that next to never fires
@@ -99,11 +100,10 @@ class _Totals:
     banks: Sequence[tuple[Floats, Floats, Logistic]]  # factors, what empty clauses add, the link
 
     def __call__(self, cells: Cells) -> Floats:
-        found, rows = [], np.ascontiguousarray(cells, np.int32)
-        for factors, none, link in self.banks:
-            q = np.empty((len(rows), len(none)))
-            inference.firing(rows, self.first, factors, none, q)
-            found.append(link.score(q))
+        found = [
+            link.score(inference.firing(cells, self.first, factors, none))
+            for factors, none, link in self.banks
+        ]
         return np.column_stack(found)
 
 

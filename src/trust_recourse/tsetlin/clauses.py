@@ -89,9 +89,7 @@ class Clauses:
 
     def true(self, cells: Cells) -> Bools:
         """(n, 2o): whether each literal holds, negations last."""
-        out = np.empty((len(cells), self.inclusion.shape[1]), np.uint8)
-        inference.literal_rows(cells, self.literals.layout, out)
-        return out.astype(bool)
+        return inference.literal_rows(cells, self.literals.layout)
 
     # ------------------------------------------------------------ words
 

@@ -15,11 +15,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.tsetlin import bounds, inference
+from trust_recourse.tsetlin import inference
 
 Floats = NDArray[np.float64]
 Layout = tuple[Any, Any, Any, Any, int]
 
+STEPS, ONE_STEP, LINEAR = 0, 1, 2  # g rises in equal steps, in one alone, or there is no g
+ROUNDING = 1e-12  # products in another order may differ from a prediction's by rounding
 TIE = 1e-13  # a confidence of one half but for rounding is a tie
 PENALTY = 0.5  # of half the squares of the weights; ½ to 2 did best out of fold on seven tables
 MOST_WEIGHT = 1e6  # far beyond, a clause that fires would always be all there is
@@ -31,7 +33,7 @@ MOST_NUMBERS = 1 << 25  # of firing probabilities held for it
 class Scale(NamedTuple):
     """A link as the kernel counts: its own number is (score − lowest) / width, within 0 and 1."""
 
-    kind: int  # how `bounds` takes what follows
+    kind: int  # STEPS, ONE_STEP or LINEAR
     parts: tuple[Floats, Floats, Floats]
     lowest: float = 0.0
     width: float = 1.0
@@ -98,8 +100,7 @@ class Votes(Link):
 
     def raw(self, q: Floats) -> Floats:
         """E[g(v)] by the law of the vote."""
-        m = np.empty(len(q))
-        inference.expectation(vote_law(q), self.g, m)
+        m = inference.expectation(inference.vote_law(q), self.g)
         return np.clip(_tied(m), 0.0, 1.0)
 
     def raw_of(self, score: Floats) -> Floats:
@@ -110,15 +111,11 @@ class Votes(Link):
         self, cells: Any, layout: Layout, inclusion: Floats, n_passes: int, rng: Any
     ) -> Floats:
         """The paper's estimate: the mean of g(v) over the passes."""
-        out = np.empty(len(cells))
-        inference.monte_carlo(cells, layout, inclusion, self.g, n_passes, rng, out)
-        return out
+        return inference.monte_carlo(cells, layout, inclusion, self.g, n_passes, rng)
 
     def slopes(self, q: Floats) -> Floats:
         """By how much confidence gains when a clause fires for sure: M is multilinear in q."""
-        out = np.empty_like(q)
-        inference.slopes(np.ascontiguousarray(q), self.g, out)
-        return out
+        return inference.slopes(q, self.g)
 
     def mean_slopes(self, a: Floats, b: Floats) -> Floats:
         """Along the path a slope is a polynomial, of which Gauss–Legendre is exact.
@@ -140,7 +137,7 @@ class Votes(Link):
         rise = np.maximum.accumulate(steps)
         fall = np.maximum.accumulate(steps[::-1])[::-1]
         # the vote link has one step, so that slopes matter
-        kind = bounds.STEP if np.count_nonzero(steps) == 1 else bounds.STEPS
+        kind = ONE_STEP if np.count_nonzero(steps) == 1 else STEPS
         return Scale(kind, (self.g, rise, fall))
 
     @property
@@ -177,11 +174,10 @@ class Logistic(Link):
         """
         sign, C = signs(q.shape[1]), q.shape[1]
         q, y = np.ascontiguousarray(q), np.ascontiguousarray(y)
-        gradient = np.empty(C + 1)
 
         def loss(at: Floats) -> tuple[float, Floats]:
             w, b = at[:C], float(at[C])
-            total = inference.log_loss(q, y, sign * w, b, gradient)
+            total, gradient = inference.log_loss(q, y, sign * w, b)
             total += np.logaddexp(0.0, b) + np.logaddexp(0.0, -b) + PENALTY / 2.0 * w @ w
             slope = np.append(sign * gradient[:C] + PENALTY * w, gradient[C] + np.tanh(b / 2.0))
             return total / (len(y) + 2), slope / (len(y) + 2)
@@ -217,9 +213,7 @@ class Logistic(Link):
 
     def score(self, q: Floats) -> Floats:
         """R, the log-odds of class 1; each row added up in one order."""
-        out = np.empty(len(q))
-        inference.scores(np.ascontiguousarray(q), self.signed, self.intercept, out)
-        return out
+        return inference.scores(q, self.signed, self.intercept)
 
     def raw(self, q: Floats) -> Floats:
         """σ(R)."""
@@ -227,30 +221,25 @@ class Logistic(Link):
 
     def log_loss(self, q: Floats, y: NDArray[np.int8]) -> float:
         """The mean log-loss of rows of q, in nats."""
-        gradient, rows = np.empty(q.shape[1] + 1), np.ascontiguousarray(q)
-        total = inference.log_loss(rows, y, self.signed, self.intercept, gradient)
-        return float(total) / len(y)
+        total, _ = inference.log_loss(q, y, self.signed, self.intercept)
+        return total / len(y)
 
     def raw_of(self, score: Floats) -> Floats:
         """σ, but one half within a tie."""
-        flat = np.ascontiguousarray(score, np.float64).ravel()
-        out = np.empty(len(flat))
-        inference.logistic(flat, out)
-        return _tied(out).reshape(np.shape(score))
+        return _tied(inference.logistic(score))
 
     def drawn(
         self, cells: Any, layout: Layout, inclusion: Floats, n_passes: int, rng: Any
     ) -> Floats:
         """σ of the mean score over the passes: the mean of σ would tend to something else."""
-        out = np.empty(len(cells))
-        inference.monte_carlo_score(
-            cells, layout, inclusion, self.signed, self.intercept, n_passes, rng, out
+        mean = inference.monte_carlo_scores(
+            cells, layout, inclusion, self.signed, self.intercept, n_passes, rng
         )
-        return self.raw_of(out)
+        return self.raw_of(mean)
 
     def slopes(self, q: Floats) -> Floats:
         """σ'(R) w_j p_j."""
-        p = _sigmoid(self.score(q))
+        p = inference.logistic(self.score(q))
         return np.asarray((p * (1.0 - p))[:, None] * self.signed)
 
     def mean_slopes(self, a: Floats, b: Floats) -> Floats:
@@ -259,7 +248,7 @@ class Logistic(Link):
         For a small ΔR that is √(σ'(R_a) σ'(R_b)) · sinh(ΔR/2) / (ΔR/2), where nothing cancels.
         """
         R = self.score(np.stack([a, b]))
-        p, moved = _sigmoid(R), float(R[1] - R[0])
+        p, moved = inference.logistic(R), float(R[1] - R[0])
         if abs(moved) < 1e-3:
             mean = float(np.sqrt(np.prod(p * (1.0 - p)))) * (1.0 + moved**2 / 24.0)
         else:
@@ -283,12 +272,10 @@ class Logistic(Link):
         size = 1.0 + abs(self.intercept) + float((np.abs(signed) * (most + empty)).sum())
         reach = max(high - low, size / 2.0**20)
         lowest, width = float(low - reach / 8.0), float(1.25 * reach)
-        rounding = bounds.ROUNDING + 16.0 * (C + features + 4) * 2.0**-53 * size / width
+        rounding = ROUNDING + 16.0 * (C + features + 4) * 2.0**-53 * size / width
         rounding += self.error / width
         line = np.append(signed, self.intercept - lowest) / width
-        return Scale(
-            bounds.LINEAR, (line, np.array([rounding]), np.empty(0)), lowest, width, rounding
-        )
+        return Scale(LINEAR, (line, np.array([rounding]), np.empty(0)), lowest, width, rounding)
 
     @property
     def counts(self) -> NDArray[np.bool_]:
@@ -299,13 +286,6 @@ class Logistic(Link):
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The weights and the intercept."""
         return {"weights": self.weights, "intercept": np.array([self.intercept])}
-
-
-def vote_law(q: Floats) -> Floats:
-    """(n, C + 1): the law of the vote, from −C/2 to C/2."""
-    law = np.empty((len(q), q.shape[1] + 1))
-    inference.vote_law(q, law)
-    return law
 
 
 def some_rows(n: int, clauses: int, rng: np.random.Generator) -> Any:
@@ -329,12 +309,6 @@ def by_turns(signed: Floats) -> NDArray[np.int64]:
     for side, way in enumerate(ways):
         found[: len(way), side] = way
     return found.ravel()
-
-
-def _sigmoid(score: Floats) -> Floats:
-    out = np.empty_like(score)
-    inference.logistic(score, out)
-    return out
 
 
 def _tied(m: Floats) -> Floats:

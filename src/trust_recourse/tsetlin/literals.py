@@ -187,10 +187,8 @@ class Literals:
         self, inclusion: NDArray[np.float64], cells: NDArray[np.int32]
     ) -> NDArray[np.float64]:
         """q_j at rows of cells, (n, C), of clauses with these inclusion probabilities."""
-        q = np.empty((len(cells), len(inclusion)))
         empty = np.prod(1.0 - inclusion, axis=1)
-        inference.firing(cells, self.grid.first_cell, self.factors(inclusion), empty, q)
-        return q
+        return inference.firing(cells, self.grid.first_cell, self.factors(inclusion), empty)
 
     @cached_property
     def owners(self) -> NDArray[np.int64]:

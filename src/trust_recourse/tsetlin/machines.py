@@ -35,8 +35,9 @@ from trust_recourse.tsetlin import banks as joint
 from trust_recourse.tsetlin import inference, store
 from trust_recourse.tsetlin.calibration import Calibrator, Method, Setting, temperature
 from trust_recourse.tsetlin.clauses import Clauses
+from trust_recourse.tsetlin.inference import vote_law
 from trust_recourse.tsetlin.largest import LargestScore
-from trust_recourse.tsetlin.links import Link, Logistic, Votes, some_rows, vote_law
+from trust_recourse.tsetlin.links import Link, Logistic, Votes, some_rows
 from trust_recourse.tsetlin.literals import Binning, Literals, Thresholds
 from trust_recourse.tsetlin.rule_parts import RuleParts
 from trust_recourse.tsetlin.score import LogisticScore, MachineScore, Tables
@@ -591,9 +592,8 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         """The probability of each clause to fire at rows of cells, (n, C)."""
         if self.banks_:
             return np.concatenate([bank.firing_at(cells) for bank in self.banks_], axis=1)
-        q = np.empty((len(cells), len(self.inclusion_)))
-        inference.firing(cells, self._literals.grid.first_cell, self._factors, self._empty, q)
-        return q
+        first_cell = self._literals.grid.first_cell
+        return inference.firing(cells, first_cell, self._factors, self._empty)
 
     def confidence_from(self, q: Floats) -> Floats:
         """Confidence of `classes_[1]` if the clauses fired with these probabilities, (n, C)."""

@@ -56,9 +56,8 @@ class MeanScore(Score):
 
     def at(self, cells: Cells) -> Floats:
         """Confidence at rows of cells."""
-        model, rows = self.model, np.ascontiguousarray(cells, np.int32)
-        q = np.empty((len(rows), len(model.empty)))
-        inference.firing(rows, self.grid.first_cell, model.factors, model.empty, q)
+        model = self.model
+        q = inference.firing(cells, self.grid.first_cell, model.factors, model.empty)
         return of_class(model.link.raw(q), self.wanted)
 
     def confidence(self, number: Floats) -> Floats:

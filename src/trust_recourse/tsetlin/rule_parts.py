@@ -48,9 +48,8 @@ class RuleParts(Parts):
     def at(self, codes: Floats) -> Floats:
         """(C,): w p q."""
         grid: Grid = self.clauses.literals.grid
-        q = np.empty((1, len(self.clauses.empty)))
-        inference.firing(
-            grid.cells(codes[None]), grid.first_cell, self.clauses.factors, self.clauses.empty, q
+        q = inference.firing(
+            grid.cells(codes[None]), grid.first_cell, self.clauses.factors, self.clauses.empty
         )
         return np.asarray(self._signed * q[0])
 

@@ -1,18 +1,36 @@
-"""The machine on the seam: tables made once, bounds read off them, and each class's score."""
+"""The machine on the seam: tables made once, bounds read off them, and each class's score.
+
+Notation: C clauses, j; d features, f; F_jf the factor of a cell; q_j + E_j = Π_f F_jf, where q_j is
+the probability that clause j fires. Two flat arrays hold a machine for the compiled bounds:
+
+    layout    d, C, where the tables below begin in `numbers` but for the last two, which link there
+              is, where those two begin, and for each feature its number of cells, the first row of
+              its range tables and its first cell
+    numbers   E (C) · the link, see `Scale`, in three tables
+              least and most factor of every run of 1, 2, 4, … cells (rows, C)
+              log F (cells, C), and the logarithms of least and most
+
+Clauses that vote for class 1 come first, C/2 of them, then those that vote against it. A link of
+votes is g (C + 1) · the greatest step of g up to each vote · and from it on, and the number that is
+bounded is M. A LINEAR one is u (C) and a constant · what rounding may do, and the number, of which
+M is a function, is the constant + Σ_j u_j q_j.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trust_recourse.cells import Cells, Floats, Grid, Kernel, Score, of_class, yes_interval
-from trust_recourse.tsetlin import bounds, guess
+from trust_recourse import _native
+from trust_recourse.cells import Cells, Floats, Grid, Guess, Kernel, Score, of_class, yes_interval
 from trust_recourse.tsetlin.links import Link, Logistic, by_turns
 
 if TYPE_CHECKING:
     from trust_recourse.tsetlin.machines import _Machine as Machine
 
+FLOOR = 1e-30  # factors below it are taken as this where a logarithm is needed
 MANY = 1000  # rows from which on it pays to judge equal ones once, such as noisy copies
 
 
@@ -41,21 +59,20 @@ class Tables(Kernel):
         greatest = np.prod(np.maximum.reduceat(factors, first_cell), axis=0)
         scale = link.scale(np.maximum(greatest - empty, 0.0), empty, halves, d)
         self.lowest, self.width, self.rounding = scale.lowest, scale.width, scale.rounding
-        logs = np.log(np.maximum(factors, bounds.FLOOR))
+        logs = np.log(np.maximum(factors, FLOOR))
         parts = [
             empty,
             *scale.parts,
             np.concatenate(least),
             np.concatenate(most),
             logs,
-            *(np.log(np.maximum(np.concatenate(t), bounds.FLOOR)) for t in (least, most)),
+            *(np.log(np.maximum(np.concatenate(t), FLOOR)) for t in (least, most)),
         ]
         starts = np.cumsum([0, *(part.size for part in parts)])[:-1]
         each = np.column_stack([n_cells, rows, first_cell])
         heads = [*starts[:7], scale.kind, *starts[7:]]
         self.layout = np.array([d, C, *heads, *each.ravel()], np.int64)
         self.numbers = np.concatenate([part.ravel() for part in parts])
-        self.scratch = np.ones(18 * C + d + 8)  # where a search starts from
 
     @classmethod
     def of_line(
@@ -75,25 +92,15 @@ class Tables(Kernel):
         """The score of the link that a number stands for."""
         return self.lowest + self.width * number
 
-    @property
-    def interval(self) -> Any:
-        """The compiled bounds on one box, see `bounds`."""
-        return bounds.interval()
+    @cached_property
+    def native(self) -> _native.Machine:
+        """The compiled bounds and local search."""
+        return _native.Machine(self.numbers, self.layout)
 
     @property
-    def relaxation(self) -> Any:
-        """The compiled separable bound on one box, see `bounds`."""
-        return bounds.relaxation()
-
-    @property
-    def errors(self) -> Any:
-        """Where the separable bound errs, see `bounds`."""
-        return bounds.errors()
-
-    @property
-    def guess(self) -> Any:
-        """The local search, see `guess`."""
-        return guess.guess()
+    def guess(self) -> Guess:
+        """The local search: see `src/native/tsetlin/guess.hpp`."""
+        return self.native.guess
 
 
 class MachineScore(Score):

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.tsetlin import kernels
-from trust_recourse.tsetlin.kernels import BLOCK, LANES, MARGIN
+from trust_recourse import _native
+from trust_recourse.tsetlin.kernels import BLOCK, LANES, step_tables
 from trust_recourse.tsetlin.literals import Literals
 
 Allowed = NDArray[np.bool_] | None
@@ -62,9 +62,9 @@ class Learner(ABC):
             self._forbid()
         self.layout = literals.layout
         self.T = float(T)
-        self.qs = (np.float32((s - 1) / s), np.float32(1 / s))
+        self.qs = (float((s - 1) / s), float(1 / s))
         self.fired = np.zeros(self.clauses, np.bool_)
-        self.right = np.zeros(1, np.int64)
+        self.right = 0
 
     @abstractmethod
     def _forbid(self) -> None:
@@ -74,12 +74,12 @@ class Learner(ABC):
         self, cells: NDArray[np.int32], y: NDArray[np.int8], rng: np.random.Generator
     ) -> float:
         """Learn every sample once; return the share whose drawn vote had the right sign."""
-        self.right[0] = 0
+        self.right = 0
         order = rng.permutation(len(y))
         for start in range(0, len(y), SAMPLES_A_CALL):
             part = order[start : start + SAMPLES_A_CALL]
             self.samples(cells[part], y[part], rng)
-        return float(self.right[0] / len(y))
+        return self.right / len(y)
 
     @abstractmethod
     def samples(
@@ -108,15 +108,14 @@ class IntegerLearner(Learner):
     ) -> None:  # fmt: skip
         super().__init__(states, literals, s, T, allowed)
         self.N, self.s = n_states, float(s)
-        self.truth = np.empty(states.shape[1], np.uint8)
 
     def samples(
         self, cells: NDArray[np.int32], y: NDArray[np.int8], rng: np.random.Generator
     ) -> None:
         """Learn these samples in this order, drawing for each automaton as it comes."""
-        kernels.learn_integer(
-            cells, y, self.layout, self.allowed, rng, self.T, self.s, self.N,
-            self.states, self.truth, self.fired, self.right,
+        self.right += _native.learn_integer(
+            cells, y, self.layout, self.allowed, rng, self.T, self.s, self.N, self.states,
+            self.fired,
         )  # fmt: skip
 
     def _forbid(self) -> None:
@@ -157,16 +156,14 @@ class PlainLearner(VectorLearner):
         super().__init__(states, literals, s, T, allowed)
         self.keep = keep
         self.pi = inclusion_of_vectors(states).astype(np.float32).ravel()
-        self.truth = np.empty(states.shape[1], np.uint8)
 
     def drawn(
         self, cells: NDArray[np.int32], y: NDArray[np.int8], draws: NDArray[np.float32]
     ) -> None:
         """Learn these samples with these draws."""
-        _, automata, rows = self.states.shape
-        kernels.learn_plain(
-            cells, y, self.layout, self.allowed, draws, self.T, self.qs, self.keep, rows // 2,
-            automata, self.states.reshape(-1), self.pi, self.truth, self.fired, self.right,
+        self.right += _native.learn_plain(
+            cells, y, self.layout, self.allowed, draws, self.T, self.qs, self.keep, self.states,
+            self.pi, self.fired,
         )  # fmt: skip
 
     def inclusion(self) -> NDArray[np.float64]:
@@ -190,30 +187,22 @@ class BlockLearner(VectorLearner):
         K = tiles * LANES
         clause, automaton = self.forbidden.nonzero()
         self.never = clause * K + automaton
-        self.N = rows // 2
-        self.block = min(BLOCK, self.N)
-        self.tables = kernels.step_tables(s)
+        self.block = min(BLOCK, rows // 2)
         self.pi = np.zeros(C * K, np.float32)
         self.pi.reshape(C, K)[:, : self.automata] = inclusion_of_vectors(states)
-        self.window = np.zeros(C * tiles * 2 * BLOCK * LANES, np.float32)
-        self.live = np.zeros((C, tiles), np.bool_)
         self.history = np.zeros(C * K, np.uint32)
         self.steps = np.zeros(C, np.int64)
-        self.band = np.empty((C, self.automata, 2), np.int16)
-        for clause, band in zip(states, self.band, strict=True):
-            band[:, 0] = (clause > 0).argmax(axis=1)
-            band[:, 1] = rows - 1 - (clause[:, ::-1] > 0).argmax(axis=1)
-        self.scratch = (
-            np.ones(K, np.uint8),  # truth; padding counts as true, so it never stops a clause
-            np.zeros(K, np.float32),
-            np.zeros(K, np.float32),
-            np.zeros(K, np.float32),
-            np.zeros(3 * K, np.uint32),
-            self.fired,
-        )
+        band = np.empty((C, self.automata, 2), np.int16)  # first and last row that hold mass
+        for clause, ends in zip(states, band, strict=True):
+            ends[:, 0] = (clause > 0).argmax(axis=1)
+            ends[:, 1] = rows - 1 - (clause[:, ::-1] > 0).argmax(axis=1)
+        self.blocks = _native.Blocks(
+            self.layout, self.T, self.qs, step_tables(s), states, band, self.pi,
+            np.zeros(C * K * 2 * BLOCK, np.float32), np.zeros((C, tiles), np.bool_), self.history,
+            self.steps, self.fired,
+        )  # fmt: skip
         self.threads = min(n_jobs, C) if states.size >= SMALL else 1
         self.pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
-        self.buffers = np.zeros((self.threads, 2, rows + 2 * MARGIN), np.float32)
         self._settle(due=0)
 
     def drawn(
@@ -222,10 +211,8 @@ class BlockLearner(VectorLearner):
         """Learn these samples with these draws."""
         i = 0
         while i < len(y):
-            i = kernels.advance(
-                i, cells, y, self.layout, draws, self.T, self.qs, self.block, self.pi, self.window,
-                self.live, self.history, self.steps, self.scratch, self.right,
-            )  # fmt: skip
+            i, right = self.blocks.learn(i, cells, y, draws)
+            self.right += right
             if self.steps.max() == self.block:
                 self._settle(due=self.block)
 
@@ -253,8 +240,4 @@ class BlockLearner(VectorLearner):
     def _settle_part(self, thread: int, due: int) -> None:
         """The clauses of one thread; they share nothing with another's."""
         begin, end = (self.clauses * (thread + step) // self.threads for step in (0, 1))
-        kernels.settle(
-            (begin, end), due, self.N, self.automata, self.tables, self.states.reshape(-1),
-            self.band, self.pi, self.window, self.live, self.history, self.steps,
-            self.buffers[thread, 0], self.buffers[thread, 1],
-        )  # fmt: skip
+        self.blocks.settle(begin, end, due)

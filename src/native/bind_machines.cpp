@@ -1,0 +1,425 @@
+// Tsetlin machines as Python sees them: bounds, inference and learning.
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+#include <stdexcept>
+#include <tuple>
+
+#include "bindings.hpp"
+#include "numpy.hpp"
+#include "tsetlin/blocks.hpp"
+#include "tsetlin/inference.hpp"
+#include "tsetlin/largest_vote.hpp"
+#include "tsetlin/learning.hpp"
+#include "tsetlin/machine.hpp"
+
+namespace trust {
+
+using namespace tsetlin;
+
+namespace {
+
+template <class T>
+Matrix<T> matrix(const Table<T>& table) {
+    return {table.data(), table.shape(0), table.shape(1)};
+}
+
+void expect(bool fits, const char* what) {
+    if (!fits) throw std::invalid_argument(what);
+}
+
+// ---------------------------------------------------------------- literals and draws
+
+// First column, literals, order and gap of each feature, and o: `Literals.layout`.
+using LiteralLayout =
+    std::tuple<Array<const i64>, Array<const i64>, Array<const bool>, Array<const bool>, i64>;
+
+Literals literals_of(const LiteralLayout& layout) {
+    const auto& [first, size, ordered, gap, o] = layout;
+    const Literals literals{view(first), view(size), view(ordered), view(gap), o};
+    const std::size_t d = first.size();
+    expect(size.size() == d && ordered.size() == d && gap.size() == d,
+           "literals: one entry for each feature expected");
+    for (std::size_t f = 0; f < d; ++f)
+        expect(literals.first[f] >= 0 && literals.size[f] >= 0 &&
+                   literals.first[f] + literals.size[f] + literals.gap[f] <= o,
+               "literals: a feature's end beyond o");
+    return literals;
+}
+
+// The bit generator of a `numpy.random.Generator`, locked while this lives.
+class Locked {
+  public:
+    explicit Locked(const nb::object& generator)
+        : bits_(generator.attr("bit_generator")), lock_(bits_.attr("lock")) {
+        const nb::object capsule = bits_.attr("capsule");
+        draws_ =
+            static_cast<const BitGenerator*>(PyCapsule_GetPointer(capsule.ptr(), "BitGenerator"));
+        if (draws_ == nullptr) throw nb::python_error();
+        lock_.attr("acquire")();
+    }
+    Locked(const Locked&) = delete;
+    Locked& operator=(const Locked&) = delete;
+    ~Locked() { lock_.attr("release")(); }
+
+    const BitGenerator& draws() const { return *draws_; }
+
+  private:
+    nb::object bits_, lock_;
+    const BitGenerator* draws_;
+};
+
+// ---------------------------------------------------------------- bounds
+
+using SharedTables = std::shared_ptr<const MachineTables>;
+
+i64 guess(const Machine& machine, i64 side, double level, Array<const i64> offset,
+          Array<const i64> cells, Array<const double> costs, Array<const i64> forced,
+          Array<i64> point, Array<i64> trial, Array<i64> state) {
+    const std::size_t d = machine.tables().d;
+    static_assert(sizeof(Guess::State) == 9 * sizeof(i64));
+    expect(offset.size() == d + 1 && point.size() == d && trial.size() == d &&
+               cells.size() == costs.size() && offset.data()[d] == static_cast<i64>(costs.size()),
+           "guess: expected d + 1 offsets, and a cell and a cost for each candidate");
+    expect(state.size() == 9, "guess: expected a state of 9 numbers");
+    const Guess::Question question{side,        level,        view(offset), view(cells),
+                                   view(costs), view(forced), view(point),  view(trial)};
+    Guess::State held;
+    std::memcpy(&held, state.data(), sizeof held);
+    Guess::Outcome said;
+    {
+        nb::gil_scoped_release released;
+        said = machine.guess(question, held);
+    }
+    std::memcpy(state.data(), &held, sizeof held);
+    return static_cast<i64>(said);
+}
+
+void bind_bounds(nb::module_& m) {
+    nb::class_<Machine, Kernel> made(m, "Machine", "Bounds on the number of a Tsetlin machine.");
+    made.attr("LONG") = Machine::LONG;
+    made        .def(
+            "__init__",
+            [](Machine* made, Array<const double> numbers, Array<const i64> layout) {
+                new (made) Machine(std::make_shared<const MachineTables>(numbers, layout));
+            },
+            nb::arg("numbers"), nb::arg("layout"),
+            "Arrays of `trust_recourse.tsetlin.score.Tables`, which are kept.")
+        .def("guess", &guess, nb::arg("side"), nb::arg("level"), nb::arg("offset"),
+             nb::arg("cells"), nb::arg("costs"), nb::arg("forced"), nb::arg("point").noconvert(),
+             nb::arg("trial").noconvert(), nb::arg("state").noconvert(),
+             "Search from `point` for a cheap point that reaches a level; 0 none, 1 found, 2 there "
+             "is more to do.");
+    nb::class_<LargestVote, Kernel>(m, "LargestVote",
+                                    "Bounds on the probability that a class has the largest vote.")
+        .def(
+            "__init__",
+            [](LargestVote* made, const std::vector<const Machine*>& banks,
+               const std::vector<const Machine*>& pairs, std::size_t wanted, bool strongest) {
+                const auto tables = [](const std::vector<const Machine*>& machines) {
+                    std::vector<SharedTables> found;
+                    for (const Machine* each : machines) found.push_back(each->shared());
+                    return found;
+                };
+                new (made) LargestVote(tables(banks), tables(pairs), wanted, strongest);
+            },
+            nb::arg("banks"), nb::arg("pairs"), nb::arg("wanted"), nb::arg("strongest"),
+            "The clauses of each class, and of the wanted one with each of the others.");
+}
+
+// ---------------------------------------------------------------- inference
+
+void py_firing(Table<const i32> cells, Array<const i64> first_cell, Table<const double> factors,
+               Array<const double> empty, Table<double> out) {
+    expect(cells.shape(1) == first_cell.size() && factors.shape(1) == empty.size() &&
+               out.shape(0) == cells.shape(0) && out.shape(1) == empty.size(),
+           "firing: shapes do not fit together");
+    nb::gil_scoped_release released;
+    const Matrix<const i32> rows = matrix(cells);
+    const i64 last = static_cast<i64>(factors.shape(0));
+    for (std::size_t i = 0; i < rows.rows; ++i)
+        for (std::size_t f = 0; f < rows.columns; ++f) {
+            const i64 row = first_cell.data()[f] + rows[i][f];
+            expect(row >= 0 && row < last, "firing: a cell beyond the table of factors");
+        }
+    firing(rows, view(first_cell), matrix(factors), view(empty), matrix(out));
+}
+
+void py_vote_law(Table<const double> q, Table<double> out) {
+    expect(q.shape(1) % 2 == 0 && out.shape(0) == q.shape(0) && out.shape(1) == q.shape(1) + 1,
+           "vote_law: expected (n, C) with an even C, and (n, C + 1)");
+    nb::gil_scoped_release released;
+    vote_laws(matrix(q), matrix(out));
+}
+
+void py_expectation(Table<const double> law, Array<const double> g, Array<double> out) {
+    expect(law.shape(1) == g.size() && law.shape(0) == out.size(),
+           "expectation: shapes do not fit together");
+    nb::gil_scoped_release released;
+    expectation(matrix(law), view(g), view(out));
+}
+
+void py_scores(Table<const double> q, Array<const double> weights, double intercept,
+               Array<double> out) {
+    expect(q.shape(1) == weights.size() && q.shape(0) == out.size(),
+           "scores: shapes do not fit together");
+    nb::gil_scoped_release released;
+    scores(matrix(q), view(weights), intercept, view(out));
+}
+
+void py_logistic(Array<const double> score, Array<double> out) {
+    expect(score.size() == out.size(), "logistic: as many results as scores expected");
+    nb::gil_scoped_release released;
+    logistic(view(score), view(out));
+}
+
+double py_log_loss(Table<const double> q, Array<const i8> y, Array<const double> weights,
+                   double intercept, Array<double> gradient) {
+    expect(q.shape(0) == y.size() && q.shape(1) == weights.size() &&
+               gradient.size() == weights.size() + 1,
+           "log_loss: shapes do not fit together");
+    nb::gil_scoped_release released;
+    return log_loss(matrix(q), view(y), view(weights), intercept, view(gradient));
+}
+
+void py_slopes(Table<const double> q, Array<const double> g, Table<double> out) {
+    expect(q.shape(1) > 0 && q.shape(1) % 2 == 0 && g.size() == q.shape(1) + 1 &&
+               out.shape(0) == q.shape(0) && out.shape(1) == q.shape(1),
+           "slopes: expected (n, C) with an even C, C + 1 values of the link, and (n, C)");
+    nb::gil_scoped_release released;
+    slopes(matrix(q), view(g), matrix(out));
+}
+
+void py_literal_rows(Table<const i32> cells, const LiteralLayout& layout, Table<std::uint8_t> out) {
+    const Literals literals = literals_of(layout);
+    expect(cells.shape(1) == literals.first.size() && cells.shape(0) == out.shape(0) &&
+               static_cast<i64>(out.shape(1)) == 2 * literals.o,
+           "literal_rows: shapes do not fit together");
+    nb::gil_scoped_release released;
+    literal_rows(matrix(cells), literals, matrix(out));
+}
+
+Passes passes_of(const Table<const i32>& cells, const LiteralLayout& layout,
+                 const Table<const double>& inclusion, i64 many, const Array<double>& out,
+                 const Locked& locked) {
+    const Literals literals = literals_of(layout);
+    expect(cells.shape(1) == literals.first.size() && cells.shape(0) == out.size() &&
+               static_cast<i64>(inclusion.shape(1)) == 2 * literals.o,
+           "monte_carlo: shapes do not fit together");
+    return {matrix(cells), literals, matrix(inclusion), many, locked.draws()};
+}
+
+void py_monte_carlo(Table<const i32> cells, const LiteralLayout& layout,
+                    Table<const double> inclusion, Array<const double> g, i64 n_passes,
+                    const nb::object& rng, Array<double> out) {
+    const Locked locked(rng);
+    const Passes passes = passes_of(cells, layout, inclusion, n_passes, out, locked);
+    expect(g.size() == inclusion.shape(0) + 1, "monte_carlo: C + 1 values of the link expected");
+    nb::gil_scoped_release released;
+    monte_carlo(passes, view(g), view(out));
+}
+
+void py_monte_carlo_scores(Table<const i32> cells, const LiteralLayout& layout,
+                           Table<const double> inclusion, Array<const double> weights,
+                           double intercept, i64 n_passes, const nb::object& rng,
+                           Array<double> out) {
+    const Locked locked(rng);
+    const Passes passes = passes_of(cells, layout, inclusion, n_passes, out, locked);
+    expect(weights.size() == inclusion.shape(0), "monte_carlo_scores: C weights expected");
+    nb::gil_scoped_release released;
+    monte_carlo_scores(passes, view(weights), intercept, view(out));
+}
+
+void bind_inference(nb::module_& m) {
+    m.def("firing", &py_firing, nb::arg("cells"), nb::arg("first_cell"), nb::arg("factors"),
+          nb::arg("empty"), nb::arg("out").noconvert(),
+          "The probability that each clause fires at rows of cells, (n, C).");
+    m.def("vote_law", &py_vote_law, nb::arg("q"), nb::arg("out").noconvert(),
+          "The law of the vote for each row of q, (n, C + 1).");
+    m.def("expectation", &py_expectation, nb::arg("law"), nb::arg("g"), nb::arg("out").noconvert(),
+          "E[g(v)] of each row of laws.");
+    m.def("scores", &py_scores, nb::arg("q"), nb::arg("weights"), nb::arg("intercept"),
+          nb::arg("out").noconvert(), "The intercept and the weighted sum of each row of q.");
+    m.def("logistic", &py_logistic, nb::arg("score"), nb::arg("out").noconvert(),
+          "The logistic function of each score.");
+    m.def("log_loss", &py_log_loss, nb::arg("q"), nb::arg("y"), nb::arg("weights"),
+          nb::arg("intercept"), nb::arg("gradient").noconvert(),
+          "The log-loss of all rows together; `gradient` is by each weight, then the intercept.");
+    m.def("slopes", &py_slopes, nb::arg("q"), nb::arg("g"), nb::arg("out").noconvert(),
+          "What E[g(v)] gains when each clause fires for sure, (n, C).");
+    m.def("literal_rows", &py_literal_rows, nb::arg("cells"), nb::arg("layout"),
+          nb::arg("out").noconvert(), "Truth of every literal and its negation at rows of cells.");
+    m.def("monte_carlo", &py_monte_carlo, nb::arg("cells"), nb::arg("layout"), nb::arg("inclusion"),
+          nb::arg("g"), nb::arg("n_passes"), nb::arg("rng"), nb::arg("out").noconvert(),
+          "The mean of g(v) over passes that draw every automaton again.");
+    m.def("monte_carlo_scores", &py_monte_carlo_scores, nb::arg("cells"), nb::arg("layout"),
+          nb::arg("inclusion"), nb::arg("weights"), nb::arg("intercept"), nb::arg("n_passes"),
+          nb::arg("rng"), nb::arg("out").noconvert(), "The mean score over such passes.");
+}
+
+// ---------------------------------------------------------------- learning
+
+template <class T>
+using Cube = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+Samples samples_of(const Table<const i32>& cells, const Array<const i8>& y,
+                   const Literals& literals) {
+    expect(cells.shape(0) == y.size() && cells.shape(1) == literals.first.size(),
+           "learning: a row of cells for each sample expected");
+    return {matrix(cells), view(y)};
+}
+
+Uniforms uniforms_of(const Cube<const float>& draws, const Array<const i8>& y, std::size_t C) {
+    expect(draws.shape(0) == y.size() && draws.shape(1) == 2 && draws.shape(2) == C,
+           "learning: draws of (n, 2, C) expected");
+    return {draws.data(), C};
+}
+
+Steps steps_of(const std::tuple<float, float>& qs) { return {std::get<0>(qs), std::get<1>(qs)}; }
+
+i64 learn_plain(Table<const i32> cells, Array<const i8> y, const LiteralLayout& layout,
+                Table<const bool> allowed, Cube<const float> draws, double T,
+                std::tuple<float, float> qs, bool keep, Cube<float> states, Array<float> pi,
+                Array<bool> fired) {
+    const Literals literals = literals_of(layout);
+    const std::size_t C = states.shape(0), K = states.shape(1);
+    expect(K == static_cast<std::size_t>(2 * literals.o) && allowed.shape(0) == 2 &&
+               allowed.shape(1) == K && pi.size() == C * K && fired.size() == C &&
+               states.shape(2) >= 2 && states.shape(2) % 2 == 0,
+           "learn_plain: shapes do not fit together");
+    PlainVectors machine{literals,  matrix(allowed),     T, steps_of(qs),
+                         keep,      states.shape(2) / 2, K, states.data(),
+                         pi.data(), view(fired)};
+    const Samples samples = samples_of(cells, y, literals);
+    const Uniforms uniforms = uniforms_of(draws, y, C);
+    nb::gil_scoped_release released;
+    return machine.learn(samples, uniforms);
+}
+
+i64 learn_integer(Table<const i32> cells, Array<const i8> y, const LiteralLayout& layout,
+                  Table<const bool> allowed, const nb::object& rng, double T, double s,
+                  i64 n_states, Table<i16> states, Array<bool> fired) {
+    const Literals literals = literals_of(layout);
+    const std::size_t K = states.shape(1);
+    expect(K == static_cast<std::size_t>(2 * literals.o) && allowed.shape(0) == 2 &&
+               allowed.shape(1) == K && fired.size() == states.shape(0),
+           "learn_integer: shapes do not fit together");
+    Integers machine{literals, matrix(allowed), T, s, n_states, matrix(states), view(fired)};
+    const Samples samples = samples_of(cells, y, literals);
+    const Locked locked(rng);
+    nb::gil_scoped_release released;
+    return machine.learn(samples, locked.draws());
+}
+
+// `Blocks`, and the arrays that it works on.
+class HeldBlocks {
+  public:
+    using StepTables =
+        std::tuple<Array<const float>, Array<const i64>, Array<const float>, Array<const float>>;
+
+    HeldBlocks(const LiteralLayout& layout, double T, std::tuple<float, float> qs,
+               const StepTables& tables, Cube<float> states, Cube<i16> band, Array<float> pi,
+               Array<float> window, Table<bool> live, Array<std::uint32_t> history,
+               Array<i64> steps, Array<bool> fired)
+        : layout_(layout),
+          tables_(tables),
+          states_(states),
+          band_(band),
+          pi_(pi),
+          window_(window),
+          live_(live),
+          history_(history),
+          steps_(steps),
+          fired_(fired),
+          literals_(literals_of(layout_)),
+          blocks_(states.shape(0), states.shape(1), states.shape(2) / 2, literals_, T, steps_of(qs),
+                  taken(tables),
+                  {states.data(), band.data(), pi.data(), window.data(), live.data(),
+                   history.data(), steps.data(), fired.data()}) {
+        const std::size_t C = states.shape(0), K = states.shape(1), tiles = live.shape(1);
+        expect(K == static_cast<std::size_t>(2 * literals_.o) && live.shape(0) == C &&
+                   tiles == (K + Blocks::LANES - 1) / Blocks::LANES &&
+                   pi.size() == C * tiles * Blocks::LANES && history.size() == pi.size() &&
+                   window.size() == 2 * Blocks::BLOCK * pi.size() && steps.size() == C &&
+                   fired.size() == C && band.shape(0) == C && band.shape(1) == K &&
+                   band.shape(2) == 2 && states.shape(2) >= 8 && states.shape(2) % 2 == 0,
+               "Blocks: shapes do not fit together");
+    }
+
+    std::tuple<std::size_t, i64> learn(std::size_t i, Table<const i32> cells, Array<const i8> y,
+                                       Cube<const float> draws) {
+        const Samples samples = samples_of(cells, y, literals_);
+        const Uniforms uniforms = uniforms_of(draws, y, blocks_.clauses());
+        i64 right = 0;
+        nb::gil_scoped_release released;
+        i = blocks_.learn(i, samples, uniforms, right);
+        return {i, right};
+    }
+
+    void settle(std::size_t first, std::size_t last, i64 due) const {
+        expect(last <= blocks_.clauses(), "settle: there are not so many clauses");
+        nb::gil_scoped_release released;
+        blocks_.settle(first, last, due);
+    }
+
+  private:
+    static Blocks::Tables taken(const StepTables& tables) {
+        const auto& [taps, offset, bottom, top] = tables;
+        expect(taps.size() == 256 * 5 && offset.size() == 256 && bottom.size() == 256 * 32 &&
+                   top.size() == 256 * 32,
+               "Blocks: tables of 256 histories expected");
+        return {taps.data(), offset.data(), bottom.data(), top.data()};
+    }
+
+    LiteralLayout layout_;
+    StepTables tables_;
+    Cube<float> states_;
+    Cube<i16> band_;
+    Array<float> pi_, window_;
+    Table<bool> live_;
+    Array<std::uint32_t> history_;
+    Array<i64> steps_;
+    Array<bool> fired_;
+    Literals literals_;
+    Blocks blocks_;
+};
+
+void bind_learning(nb::module_& m) {
+    m.def("learn_plain", &learn_plain, nb::arg("cells"), nb::arg("y"), nb::arg("layout"),
+          nb::arg("allowed"), nb::arg("draws"), nb::arg("T"), nb::arg("qs"), nb::arg("keep"),
+          nb::arg("states").noconvert(), nb::arg("pi").noconvert(), nb::arg("fired").noconvert(),
+          "Learn samples on whole state vectors, in place; returns how many votes were right.");
+    m.def("learn_integer", &learn_integer, nb::arg("cells"), nb::arg("y"), nb::arg("layout"),
+          nb::arg("allowed"), nb::arg("rng"), nb::arg("T"), nb::arg("s"), nb::arg("n_states"),
+          nb::arg("states").noconvert(), nb::arg("fired").noconvert(),
+          "Learn samples on integer states, in place; returns how many votes were right.");
+    nb::class_<HeldBlocks> blocks(m, "Blocks", "State vectors that learn in blocks, in place.");
+    blocks.attr("BLOCK") = Blocks::BLOCK;
+    blocks.attr("LANES") = Blocks::LANES;
+    blocks
+        .def(nb::init<const LiteralLayout&, double, std::tuple<float, float>,
+                      const HeldBlocks::StepTables&, Cube<float>, Cube<i16>, Array<float>,
+                      Array<float>, Table<bool>, Array<std::uint32_t>, Array<i64>, Array<bool>>(),
+             nb::arg("layout"), nb::arg("T"), nb::arg("qs"), nb::arg("tables"),
+             nb::arg("states").noconvert(), nb::arg("band").noconvert(), nb::arg("pi").noconvert(),
+             nb::arg("window").noconvert(), nb::arg("live").noconvert(),
+             nb::arg("history").noconvert(), nb::arg("steps").noconvert(),
+             nb::arg("fired").noconvert())
+        .def("learn", &HeldBlocks::learn, nb::arg("i"), nb::arg("cells"), nb::arg("y"),
+             nb::arg("draws"),
+             "Learn from sample i on until a clause must be settled; returns the next sample and "
+             "how many votes were right.")
+        .def("settle", &HeldBlocks::settle, nb::arg("first"), nb::arg("last"), nb::arg("due"),
+             "Settle the clauses [first, last) that learnt at least `due` steps.");
+}
+
+}  // namespace
+
+void bind_machines(nb::module_& m) {
+    bind_bounds(m);
+    bind_inference(m);
+    bind_learning(m);
+}
+
+}  // namespace trust
