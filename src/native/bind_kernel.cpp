@@ -23,10 +23,24 @@ static void intervals(Kernel& kernel, Table<const i64> first, Table<const i64> l
     }
 }
 
+static double relaxation(Kernel& kernel, Array<const i64> span, i64 side, double level,
+                         Array<const double> spend, double budget, Array<double> gains,
+                         Array<double> memory) {
+    if (gains.size() != spend.size() + 1)
+        throw nb::value_error("gains: expected one number more than cells");
+    const std::unique_ptr<Kernel> worker = kernel.clone();
+    const nb::gil_scoped_release released;
+    return worker->relaxation(view(span), side, level, view(spend), budget, gains.data(),
+                              memory.data());
+}
+
 void bind_kernel(nb::module_& m) {
     nb::class_<Kernel>(m, "Kernel", "Bounds of a model's number on boxes of cells.")
         .def("intervals", &intervals, nb::arg("first"), nb::arg("last"), nb::arg("memory"),
              nb::arg("out"), "Bounds on n boxes that share one memory, written to rows of 2 + d.")
+        .def("relaxation", &relaxation, nb::arg("span"), nb::arg("side"), nb::arg("level"),
+             nb::arg("spend"), nb::arg("budget"), nb::arg("gains"), nb::arg("memory"),
+             "The gain that points of a span need; the gains of all cells are written.")
         .def(
             "narrow",
             [](Kernel& kernel, Array<const i64> span, Array<double> memory) {

@@ -4,6 +4,9 @@
 
 namespace trust {
 
+void bind_grid(nanobind::module_& m);
 void bind_kernel(nanobind::module_& m);
+void bind_knapsack(nanobind::module_& m);
+void bind_points(nanobind::module_& m);
 
 }  // namespace trust

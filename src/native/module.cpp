@@ -4,4 +4,7 @@
 NB_MODULE(_native, m) {
     m.doc() = "Compiled bounds, searches and training.";
     trust::bind_kernel(m);
+    trust::bind_grid(m);
+    trust::bind_knapsack(m);
+    trust::bind_points(m);
 }

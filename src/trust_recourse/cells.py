@@ -29,6 +29,7 @@ from numba.core.cgutils import create_struct_proxy
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from trust_recourse import _native
 from trust_recourse.cost import Cost
 from trust_recourse.floats import first_float, last_float_before
 from trust_recourse.schema import ActionSet, Feature, Schema
@@ -234,7 +235,8 @@ class Grid:
     def cells(self, codes: Floats) -> Cells:
         """The cell of each code, one column per feature."""
         found = np.empty(codes.shape, np.int32)
-        _cells(np.ascontiguousarray(codes, float), *self._row, self.sizes, found)
+        codes = np.ascontiguousarray(codes, float)
+        _native.grid_cells(codes, *self._row, self.sizes, found)
         return found
 
     def cells_in(self, f: int, codes: Floats) -> Cells:
@@ -328,22 +330,6 @@ def _value_words(feature: Feature, chosen: NDArray[np.bool_]) -> list[str]:
     return [f"{feature.title} in {{{', '.join(inside)}}}"]
 
 
-@kernel
-def _cells(codes: Any, cuts: Any, first_cut: Any, sizes: Any, out: Any) -> None:
-    """The number of a feature's cuts below each code; a missing code's cell is the last."""
-    for i in range(codes.shape[0]):
-        for f in range(codes.shape[1]):
-            code = codes[i, f]
-            low, high = first_cut[f], first_cut[f + 1]
-            while low < high:
-                middle = (low + high) // 2
-                if cuts[middle] < code:
-                    low = middle + 1
-                else:
-                    high = middle
-            out[i, f] = sizes[f] - 1 if np.isnan(code) else low - first_cut[f]
-
-
 # ---------------------------------------------------------------- the kernel
 
 
@@ -389,6 +375,10 @@ class Kernel(ABC):
     def guess(self) -> Any:
         """A local search for a cheap point, of the type `GUESS`; None if there is none."""
         return None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without its twin in C++, which is made again when it is asked for."""
+        return {name: value for name, value in self.__dict__.items() if name != "native"}
 
     def told(self, price: Floats, memory: Floats, cells: Sequence[Ints]) -> tuple[Floats, Floats]:
         """Prices, and the memory of the boxes they discard, as the model's reader takes them.

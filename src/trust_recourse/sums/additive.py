@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse import model_file
+from trust_recourse import _native, model_file
 from trust_recourse.cells import (
     ERRORS,
     INTERVAL,
@@ -27,7 +27,6 @@ from trust_recourse.cells import (
     Kernel,
     Score,
     handed,
-    kernel,
     of_class,
 )
 from trust_recourse.files import FileError
@@ -224,7 +223,8 @@ class Additive:
         """The sum of all points at rows of codes, one after another, and that of their sizes."""
         found = np.empty((2, len(codes)))
         codes = np.ascontiguousarray(codes, float)
-        _add_up(codes, cells, self.grid.first_cell, *self._row, self.base, found)
+        first = self.grid.first_cell
+        _native.add_up_points(codes, cells, first, *self._row, self.base, found)
         return found
 
     def each(self, codes: Floats, cells: Cells) -> Floats:
@@ -302,21 +302,6 @@ def _fixed(given: Any) -> Floats:
     return found
 
 
-@kernel
-def _add_up(
-    codes: Any, cells: Any, first_cell: Any, points: Any, slopes: Any, base: float, out: Any
-) -> None:
-    """As `summed` does, to the same bits."""
-    for i in range(codes.shape[0]):
-        total, size = 0.0, abs(base)
-        for f in range(codes.shape[1]):
-            at = first_cell[f] + cells[i, f]
-            more = slopes[at] * (0.0 if np.isnan(codes[i, f]) else codes[i, f])
-            total = points[at] + more if f == 0 else total + (points[at] + more)
-            size += abs(points[at]) + abs(more)
-        out[0, i], out[1, i] = base + total, size
-
-
 def summed(base: float, each: Floats) -> Floats:
     """The sum of rows of points, one after another, so that it is the same beside any other row."""
     return np.asarray(base + np.add.accumulate(each, axis=1)[:, -1])
@@ -357,6 +342,11 @@ class Points(Kernel):
         """Prices per unit of the reader's."""
         del cells
         return price * (self.unit / self.width), memory
+
+    @cached_property
+    def native(self) -> _native.Points:
+        """The same in C++."""
+        return _native.Points(self.numbers, self.layout)
 
     @property
     def interval(self) -> Any:

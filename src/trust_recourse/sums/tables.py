@@ -18,11 +18,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from trust_recourse import _native
 from trust_recourse.cells import (
     ERRORS,
     INTERVAL,
@@ -102,6 +104,11 @@ class Tables(Kernel):
         start = np.zeros(int(self.layout[H])) if h is None else h / self.width
         self.memory = np.concatenate([[multiplier * self.width], start])
         self.scratch = np.zeros(_ints_at(self.layout) + _many_ints(self.layout))
+
+    @cached_property
+    def native(self) -> _native.Tables:
+        """The same in C++."""
+        return _native.Tables(self.numbers, self.layout)
 
     @property
     def interval(self) -> Any:
