@@ -56,7 +56,7 @@ def test_several_conditions_are_met_at_once_as_by_enumeration(seed):
     codes = np.concatenate([f.codes for f in features])
 
     def accept(at):
-        row = codes[search.task.offset[:-1] + at]
+        row = codes[search.offset[:-1] + at]
         now = [score.at(score.grid.cells(row[None]))[0] for score in scores]
         return all(p >= level for p, level in zip(now, levels, strict=True))
 

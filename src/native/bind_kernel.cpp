@@ -13,14 +13,16 @@ namespace trust {
 static void intervals(Kernel& kernel, Table<const i64> first, Table<const i64> last,
                       Array<const double> memory, Table<double> out) {
     const std::size_t n = first.shape(0), d = first.shape(1);
+    if (n == 0) return;
     const std::unique_ptr<Kernel> worker = kernel.clone();
-    std::vector<i64> span(2 * d);
-    nb::gil_scoped_release released;
+    const nb::gil_scoped_release released;
+    std::vector<i64> spans(2 * n * d);
     for (std::size_t i = 0; i < n; ++i) {
-        std::copy_n(first.data() + i * d, d, span.data());
-        std::copy_n(last.data() + i * d, d, span.data() + d);
-        worker->interval(span, out.data() + i * (2 + d), memory.data());
+        std::copy_n(first.data() + i * d, d, spans.data() + 2 * i * d);
+        std::copy_n(last.data() + i * d, d, spans.data() + (2 * i + 1) * d);
     }
+    const std::vector<const double*> memories(n, memory.data());
+    worker->intervals(spans, memories, out.data());
 }
 
 static double relaxation(Kernel& kernel, Array<const i64> span, i64 side, double level,

@@ -8,5 +8,7 @@ void bind_grid(nanobind::module_& m);
 void bind_kernel(nanobind::module_& m);
 void bind_knapsack(nanobind::module_& m);
 void bind_points(nanobind::module_& m);
+void bind_own_kernels(nanobind::module_& m);
+void bind_search(nanobind::module_& m);
 
 }  // namespace trust

@@ -7,4 +7,6 @@ NB_MODULE(_native, m) {
     trust::bind_grid(m);
     trust::bind_knapsack(m);
     trust::bind_points(m);
+    trust::bind_own_kernels(m);
+    trust::bind_search(m);
 }

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 from numba import njit, types
@@ -336,13 +336,11 @@ def _value_words(feature: Feature, chosen: NDArray[np.bool_]) -> list[str]:
 class Kernel(ABC):
     """Compiled bounds on a model's own number, which lies within 0 and 1, over boxes of cells.
 
-    A box is a **span**: the first cell of each feature, then the last of each. The functions are
-    handed to the engine's loop, which calls them with `numbers` and `layout`, which only they read,
-    and a copy of `scratch` to work in. Bounds may lie beyond the true ones, never within.
+    A box is a **span**: the first cell of each feature, then the last of each. Bounds may lie beyond
+    the true ones, never within.
 
     A kernel may keep something of each box: `memory` is that of the box of all cells. A part of a
-    box begins with a copy of the whole's, which `narrow` makes its own; `relaxation` may change it
-    by what holds on that whole box.
+    box begins with a copy of the whole's, which the compiled kernel makes its own.
     """
 
     numbers: Floats
@@ -351,10 +349,27 @@ class Kernel(ABC):
     memory: Floats = np.empty(0)
     rounding: float = 0.0  # how far its number may lie from the model's own, which is rounded
 
+    @cached_property
+    def native(self) -> _native.Kernel:
+        """The compiled bounds: see `src/native/kernel.hpp`."""
+        functions = self.interval, self.relaxation, self.errors, self.narrow
+        for name, made in zip(("interval", "relaxation", "errors"), functions, strict=False):
+            if not isinstance(made, Handed):
+                given = f"the kernel's {name} is a {type(made).__name__}"
+                raise TypeError(f"{given}; expected cells.Handed({name.upper()}, function)")
+        addresses = [function.address for function in functions]
+        return _native.NumbaKernel(
+            *addresses, self.numbers, self.layout, self.scratch, len(self.memory)
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the compiled kernel, which is made again where it is needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "native"}
+
     @property
-    @abstractmethod
     def interval(self) -> Any:
         """Bounds on a box, of the type `INTERVAL`."""
+        raise NotImplementedError
 
     @property
     def relaxation(self) -> Any:
@@ -376,10 +391,6 @@ class Kernel(ABC):
         """A local search for a cheap point, of the type `GUESS`; None if there is none."""
         return None
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Without its twin in C++, which is made again when it is asked for."""
-        return {name: value for name, value in self.__dict__.items() if name != "native"}
-
     def told(self, price: Floats, memory: Floats, cells: Sequence[Ints]) -> tuple[Floats, Floats]:
         """Prices, and the memory of the boxes they discard, as the model's reader takes them.
 
@@ -389,30 +400,88 @@ class Kernel(ABC):
         return price, memory
 
     def intervals(self, first: Ints, last: Ints) -> Floats:
-        """`interval` of many boxes: (n, 2 + d)."""
-        return self._each_interval(first, last, self._to_work_in, self.memory)
+        """Bounds on many boxes: (n, 2 + d)."""
+        return self._each_interval(first, last, self.memory)
 
     def inside(self, first: Ints, last: Ints) -> Intervals:
         """`intervals` for boxes that all lie in one box; quicker, as it reads the box's memory."""
-        memory, scratch = self.memory.copy(), self._to_work_in
-        self.narrow(
-            self.numbers, self.layout, np.concatenate([first, last]).astype(np.int64), memory, 0
-        )
-        return lambda a, b: self._each_interval(a, b, scratch, memory)
+        memory = self.memory.copy()
+        self.native.narrow(np.concatenate([first, last]).astype(np.int64), memory)
+        return lambda a, b: self._each_interval(a, b, memory)
 
-    @property
-    def _to_work_in(self) -> Floats:
-        """What `interval` alone works in."""
-        return self.scratch.copy()
-
-    def _each_interval(self, first: Ints, last: Ints, scratch: Floats, memory: Floats) -> Floats:
+    def _each_interval(self, first: Ints, last: Ints, memory: Floats) -> Floats:
         n, d = first.shape
         out = np.empty((n, 2 + d))
-        _intervals()(
-            self.interval.address, self.numbers, self.layout, first.astype(np.int64),
-            last.astype(np.int64), np.empty(2 * d, np.int64), np.empty(2 + d), scratch, memory, out,
-        )  # fmt: skip
+        self.native.intervals(
+            np.ascontiguousarray(first, np.int64), np.ascontiguousarray(last, np.int64), memory, out
+        )
         return out
+
+
+class TableKernel(Kernel):
+    """A kernel of C functions: see `include/trust_kernel.h`.
+
+    Parameters
+    ----------
+    interval : address of a `trust_interval`
+    narrow, relaxation : addresses of the optional functions, or 0
+    self_address : the first argument of each function
+    owner : an object that is kept as long as the functions may be called
+    memory : what the kernel keeps of the box of all cells
+    rounding : how far its number may lie from the model's own
+    """
+
+    def __init__(
+        self,
+        interval: int,
+        *,
+        narrow: int = 0,
+        relaxation: int = 0,
+        self_address: int = 0,
+        owner: Any = None,
+        memory: Floats = Kernel.memory,
+        rounding: float = 0.0,
+    ) -> None:
+        self.memory, self.rounding = np.asarray(memory, float), rounding
+        self._table = {
+            "interval": interval, "narrow": narrow, "relaxation": relaxation,
+            "self_address": self_address, "owner": owner,
+        }  # fmt: skip
+
+    @cached_property
+    def native(self) -> _native.Kernel:
+        """The functions as the search calls them."""
+        return _native.TableKernel(**self._table)
+
+    def __getstate__(self) -> NoReturn:
+        raise TypeError("a TableKernel holds addresses of this process, so it cannot be pickled")
+
+
+class PythonKernel(Kernel):
+    """A kernel written in Python: a subclass defines `intervals`.
+
+    The search calls it with two boxes at a time or with one, about ten times a box. An exception in
+    it ends the search.
+    """
+
+    @abstractmethod
+    def intervals(self, first: Ints, last: Ints) -> Floats:
+        """Bounds on n boxes: (n, 2 + d).
+
+        Parameters
+        ----------
+        first, last : (n, d) the first and the last cell of each feature
+
+        Returns
+        -------
+        In each row the least number, the greatest number, and how loose each feature makes them.
+        Where no feature makes them loose, the number is constant on the box.
+        """
+
+    @property
+    def native(self) -> _native.Kernel:  # not cached: it refers to this kernel
+        """The method as the search calls it."""
+        return _native.PythonKernel(self)
 
 
 def _no_relaxation(
@@ -449,26 +518,6 @@ def _silent_relaxation() -> Handed:
 @cache
 def _silent_errors() -> Handed:
     return Handed(ERRORS, _no_errors)
-
-
-def _each_interval(
-    address: int, numbers: Any, layout: Any, first: Any, last: Any, span: Any, one: Any,
-    scratch: Any, memory: Any, out: Any,
-) -> None:  # fmt: skip
-    d, interval = first.shape[1], interval_at(address)
-    for i in range(first.shape[0]):
-        for f in range(d):
-            span[f], span[d + f] = first[i, f], last[i, f]
-        interval(numbers, layout, span, one, scratch, memory, 0)
-        for k in range(2 + d):
-            out[i, k] = one[k]
-
-
-@cache
-def _intervals() -> Any:
-    table, rows = types.float64[:, ::1], types.int64[:, ::1]
-    taken = (types.int64, _floats, _ints, rows, rows, _ints, _floats, _floats)
-    return compiled(types.void(*taken, _floats, table))(_each_interval)
 
 
 # ---------------------------------------------------------------- what is searched

@@ -78,7 +78,7 @@ class Joined(Kernel):
 
     def __getstate__(self) -> dict[str, Any]:
         """Without addresses, which are those of one process."""
-        return {name: value for name, value in self.__dict__.items() if name != "layout"}
+        return {name: value for name, value in super().__getstate__().items() if name != "layout"}
 
 
 class Leads(Joined):
@@ -109,7 +109,7 @@ class Leads(Joined):
         self.lowest, self.width = low, 2.0 * (high - low) or 1.0
         many = 32.0 * (len(parts) + 1)
         self.rounding = 1e-12 + many * ROUNDING * (1.0 + size) / self.width
-        del self.__dict__["numbers"]  # which are made anew on this scale
+        del self.__dict__["numbers"], self.__dict__["native"]  # made again on this scale
 
     @cached_property
     def numbers(self) -> Floats:  # type: ignore[override]

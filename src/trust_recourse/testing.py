@@ -154,10 +154,9 @@ def _check_condition(
     reached = out[:, 0] if side > 0 else 1.0 - out[:, 1]  # surely no more than the true number
     level = float(np.quantile(reached, rng.random(), method="nearest"))
     gains = np.empty(len(spend) + 1)
-    needed = kernel.relaxation(
-        kernel.numbers, kernel.layout, np.concatenate([first, last]).astype(np.int64), side, level,
-        spend, budget, gains, kernel.scratch.copy(), kernel.memory.copy(), 0,
-    )  # fmt: skip
+    span = np.concatenate([first, last]).astype(np.int64)
+    memory = kernel.memory.copy()
+    needed = kernel.native.relaxation(span, side, level, spend, budget, gains, memory)
     judged = (total <= budget) & (reached >= level)
     sums = gains[grid.first_cell + inside[judged]].sum(axis=1)
     short = sums < needed - TIGHT * (1.0 + abs(needed))

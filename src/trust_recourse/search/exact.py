@@ -35,7 +35,6 @@ from trust_recourse.question import SLACK, Point, Problem, Target
 from trust_recourse.schema import ActionSet, Feature, Schema
 from trust_recourse.schema.relations import equal, only
 from trust_recourse.schema.steps import moved, multiple_below, steps_to
-from trust_recourse.search import arrays
 from trust_recourse.search.branch_and_bound import ROUNDING, BranchAndBound, Splits, ready
 from trust_recourse.search.candidates import candidates, in_a_row
 from trust_recourse.search.following import Following, following
@@ -45,6 +44,7 @@ Norm = Literal["linf", "l2", "l1"]
 Scope = Literal["cheapest", "furthest", "any"]  # of answers, on which values to try depend
 Keep = Callable[[Point], bool]
 
+TERM, WAY, WHOLE = range(3)  # what a term of a relation ends: nothing, a way to keep one, all of it
 FEW_GAINS = 32  # of a relation's values, likewise
 TIED = 1e-14  # costs this close, relatively, differ by the rounding of their sums
 EQUAL = 5e-13  # of a cost: what two ways of adding it up may differ by, with room to spare
@@ -588,7 +588,7 @@ class Exact:
         return raw - self.side * 3 * ABOVE if steep else raw
 
     def _point(self, search: BranchAndBound, at: Ints) -> Point:
-        codes = self.problem.action_set.completed(search.task.codes[search.task.offset[:-1] + at])
+        codes = self.problem.action_set.completed(search.codes_of(at))
         return self._at(codes, self.problem.cost.total(search.cost_of(at)))
 
     def _at(self, codes: Floats, cost: float) -> Point:
@@ -814,7 +814,7 @@ def _by_middles(each: Candidates, ends: Floats, r: float) -> tuple[Floats, Float
 
 
 def _relations(action_set: ActionSet, features: Sequence[Candidates]) -> tuple[Ints, Floats]:
-    """The relations of a schema as the loop reads them, see `arrays.Task`."""
+    """The relations of a schema as the loop reads them: see `src/native/relations.hpp`."""
     terms: list[list[int]] = []
     gains: list[Floats] = []
     first = 0
@@ -828,11 +828,11 @@ def _relations(action_set: ActionSet, features: Sequence[Candidates]) -> tuple[I
         stays = [only(equal(codes, own)) for codes, own in zip(box, before, strict=True)]
         for way in (*ways, stays):
             for f, gain in zip(at, way, strict=True):
-                terms.append([f, first, _peak(gain), arrays.TERM])
+                terms.append([f, first, _peak(gain), TERM])
                 gains.append(gain)
                 first += len(gain)
-            terms[-1][-1] = arrays.WAY
-        terms[-1][-1] = arrays.WHOLE
+            terms[-1][-1] = WAY
+        terms[-1][-1] = WHOLE
     return np.array(terms, np.int64).ravel(), np.concatenate([*gains, np.empty(0)])
 
 

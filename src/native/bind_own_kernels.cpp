@@ -1,0 +1,61 @@
+// Kernels of users' own, and those that numba compiled.
+#include <memory>
+
+#include "bindings.hpp"
+#include "numba_kernel.hpp"
+#include "python_kernel.hpp"
+#include "table_kernel.hpp"
+
+namespace trust {
+
+template <class F>
+static F function_at(std::uintptr_t address) {
+    return reinterpret_cast<F>(address);
+}
+
+// An object of Python as the owner of a table; whoever lets go of it last need not hold the GIL.
+static std::shared_ptr<void> kept(nb::object owner) {
+    return {owner.release().ptr(), [](void* object) {
+                const nb::gil_scoped_acquire held;
+                nb::handle(static_cast<PyObject*>(object)).dec_ref();
+            }};
+}
+
+void bind_own_kernels(nb::module_& m) {
+    nb::class_<TableKernel, Kernel>(m, "TableKernel",
+                                    "A kernel of C functions, see include/trust_kernel.h.")
+        .def(
+            "__init__",
+            [](TableKernel* self, std::uintptr_t interval, std::uintptr_t narrow,
+               std::uintptr_t relaxation, std::uintptr_t self_address, nb::object owner) {
+                if (interval == 0) throw nb::value_error("TableKernel: interval has no address");
+                const trust_kernel table{
+                    function_at<void*>(self_address),
+                    function_at<trust_interval>(interval),
+                    function_at<trust_narrow>(narrow),
+                    function_at<trust_relaxation>(relaxation),
+                };
+                new (self) TableKernel(table, kept(std::move(owner)));
+            },
+            nb::kw_only(), nb::arg("interval"), nb::arg("narrow") = 0, nb::arg("relaxation") = 0,
+            nb::arg("self_address") = 0, nb::arg("owner") = nb::none(),
+            "From the addresses of the functions and of what they are called with. `owner` is "
+            "kept.");
+    nb::class_<PythonKernel, Kernel>(m, "PythonKernel",
+                                     "A kernel of an object with a method `intervals`.")
+        .def(nb::init<nb::object>(), nb::arg("object"));
+    nb::class_<NumbaKernel, Kernel>(m, "NumbaKernel", "A kernel of functions by numba.")
+        .def(
+            "__init__",
+            [](NumbaKernel* self, std::uintptr_t interval, std::uintptr_t relaxation,
+               std::uintptr_t errors, std::uintptr_t narrow, Array<const double> numbers,
+               Array<const i64> layout, Array<const double> scratch, std::size_t memory) {
+                new (self) NumbaKernel({interval, relaxation, errors, narrow}, std::move(numbers),
+                                       std::move(layout), std::move(scratch), memory);
+            },
+            nb::arg("interval"), nb::arg("relaxation"), nb::arg("errors"), nb::arg("narrow"),
+            nb::arg("numbers"), nb::arg("layout"), nb::arg("scratch"), nb::arg("memory"),
+            "From addresses, the model's arrays, and how many numbers a box keeps.");
+}
+
+}  // namespace trust
