@@ -2,91 +2,79 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
+from numba import carray, cfunc, types
 
-from trust_recourse.cells import (
-    INTERVAL,
-    NARROW,
-    Candidates,
-    Grid,
-    Handed,
-    Kernel,
-    Reduction,
-    Score,
-    of_class,
-)
+from trust_recourse.cells import Candidates, Grid, Reduction, Score, TableKernel, of_class
 from trust_recourse.schema import Schema
 
-# numbers: the value of each leaf; layout: d, leaves, then of each leaf its tree and its box of
+INTS, FLOATS = types.CPointer(types.int64), types.CPointer(types.float64)
+
+# `model`: d, leaves, then of each leaf its value, as the bits of a double, its tree and its box of
 # cells, 2d numbers; memory: of each leaf whether it may still be reached
 
 
-def _interval(numbers, layout, span, out, scratch, memory, at):
-    d, leaves = layout[0], layout[1]
+@cfunc(types.void(INTS, INTS, FLOATS, FLOATS))
+def _interval(model, span, out, memory):
+    d, leaves = model[0], model[1]
+    row = 2 * d + 2
+    rows = carray(model, 2 + leaves * row)
     out[0], out[1] = -1e-12, 1e-12
     for f in range(d):
         out[2 + f] = 0.0
     tree, least, most = -1, 0.0, 0.0
     for leaf in range(leaves):
-        row = 2 + leaf * (2 * d + 1)
-        if layout[row] != tree:
+        at = 2 + leaf * row
+        if model[at + 1] != tree:
             out[0] += least
             out[1] += most
-            tree, least, most = layout[row], np.inf, -np.inf
-        alive = memory[at + leaf] > 0.0
+            tree, least, most = model[at + 1], np.inf, -np.inf
+        alive = memory[leaf] > 0.0
         for f in range(d):
-            first, last = layout[row + 1 + f], layout[row + 1 + d + f]
+            first, last = model[at + 2 + f], model[at + 2 + d + f]
             alive = alive and first <= span[d + f] and last >= span[f]
         if alive:
-            least, most = min(least, numbers[leaf]), max(most, numbers[leaf])
+            value = rows[at : at + 1].view(np.float64)[0]
+            least, most = min(least, value), max(most, value)
             for f in range(d):
-                if layout[row + 1 + f] > span[f] or layout[row + 1 + d + f] < span[d + f]:
+                if model[at + 2 + f] > span[f] or model[at + 2 + d + f] < span[d + f]:
                     out[2 + f] += 1.0
     out[0] += least
     out[1] += most
 
 
-def _narrow(numbers, layout, span, memory, at):
-    d, leaves = layout[0], layout[1]
+@cfunc(types.void(INTS, INTS, FLOATS))
+def _narrow(model, span, memory):
+    d, leaves = model[0], model[1]
     for leaf in range(leaves):
-        row = 2 + leaf * (2 * d + 1)
+        at = 2 + leaf * (2 * d + 2)
         for f in range(d):
-            if layout[row + 1 + f] > span[d + f] or layout[row + 1 + d + f] < span[f]:
-                memory[at + leaf] = 0.0
+            if model[at + 2 + f] > span[d + f] or model[at + 2 + d + f] < span[f]:
+                memory[leaf] = 0.0
 
 
-@cache
-def handed(kind, function):
-    return Handed(kind, function)
-
-
-class Leaves(Kernel):
-    def __init__(self, values, trees, boxes):
-        self.numbers = values
-        rows = np.column_stack([trees, boxes]).astype(np.int64)
-        self.layout = np.array([boxes.shape[1] // 2, len(values), *rows.ravel()], np.int64)
-        self.scratch = np.zeros(1)
-        self.memory = np.ones(len(values))
-
-    @property
-    def interval(self):
-        return handed(INTERVAL, _interval)
-
-    @property
-    def narrow(self):
-        return handed(NARROW, _narrow)
+class Leaves(TableKernel):
+    def __init__(self, values, trees, boxes, remembers=True):
+        rows = np.column_stack([values.view(np.int64), trees, boxes])
+        model = np.array([boxes.shape[1] // 2, len(values), *rows.ravel()], np.int64)
+        super().__init__(
+            _interval.address,
+            narrow=_narrow.address if remembers else 0,
+            self_address=model.ctypes.data,
+            owner=model,
+            memory=np.ones(len(values)),
+        )
 
 
 class Sum(Score):
     """What the trees add up to is the confidence itself."""
 
-    reductions = 0
+    reductions, leaves = 0, Leaves
 
     def __init__(self, grid, values, trees, boxes, wanted):
         self.grid, self.values, self.trees, self.boxes = grid, values, trees, boxes
-        self.kernel, self.wanted, self.rises = Leaves(values, trees, boxes), wanted, wanted == 1
+        self.kernel = self.leaves(values, trees, boxes)
+        self.wanted, self.rises = wanted, wanted == 1
 
     def at(self, cells):
         d = cells.shape[1]
@@ -117,11 +105,13 @@ class Sum(Score):
             boxes[:, d + f] = starts.searchsorted(self.boxes[:, d + f], "right") - 1
             edges.append(np.arange(len(starts) - 1.0))
         grid = Grid(self.grid.schema, tuple(edges))
-        return Reduction(fewer, Sum(grid, self.values, self.trees, boxes, self.wanted))
+        return Reduction(fewer, type(self)(grid, self.values, self.trees, boxes, self.wanted))
 
 
 class Boosted:
     """Random trees on a grid, each of a few leaves; their sum lies within 0 and 1."""
+
+    score = Sum
 
     def __init__(self, schema: Schema, edges, n_trees: int, depth: int, rng: np.random.Generator):
         self.schema_, self.classes_ = schema, np.array([0, 1])
@@ -150,4 +140,4 @@ class Boosted:
         ]
 
     def score_of(self, wanted):
-        return Sum(self.grid, *self.leaves, wanted)
+        return self.score(self.grid, *self.leaves, wanted)

@@ -336,8 +336,8 @@ def _value_words(feature: Feature, chosen: NDArray[np.bool_]) -> list[str]:
 class Kernel(ABC):
     """Compiled bounds on a model's own number, which lies within 0 and 1, over boxes of cells.
 
-    A box is a **span**: the first cell of each feature, then the last of each. Bounds may lie beyond
-    the true ones, never within.
+    A box is a **span**: the first cell of each feature, then the last of each. Bounds may be wider
+    than the true ones, never narrower.
 
     A kernel may keep something of each box: `memory` is that of the box of all cells. A part of a
     box begins with a copy of the whole's, which the compiled kernel makes its own.
@@ -429,6 +429,7 @@ class TableKernel(Kernel):
     owner : an object that is kept as long as the functions may be called
     memory : what the kernel keeps of the box of all cells
     rounding : how far its number may lie from the model's own
+
     """
 
     def __init__(
@@ -476,6 +477,7 @@ class PythonKernel(Kernel):
         -------
         In each row the least number, the greatest number, and how loose each feature makes them.
         Where no feature makes them loose, the number is constant on the box.
+
         """
 
     @property
