@@ -5,6 +5,9 @@ NB_MODULE(_native, m) {
     m.doc() = "Compiled bounds, searches and training.";
     trust::bind_kernel(m);
     trust::bind_machines(m);
+    trust::bind_grid(m);
+    trust::bind_knapsack(m);
+    trust::bind_points(m);
     trust::bind_own_kernels(m);
     trust::bind_search(m);
     trust::bind_trees(m);

@@ -1,4 +1,4 @@
-"""Compiled bounds, searches and training."""
+"""Compiled bounds, searches and training; the sources are in src/native."""
 
 from collections.abc import Sequence
 from enum import Enum
@@ -298,3 +298,47 @@ def monte_carlo_scores(
 def scores(q: _Floats, weights: _Floats, intercept: float, out: _Floats) -> None: ...
 def slopes(q: _Floats, g: _Floats, out: _Floats) -> None: ...
 def vote_law(q: _Floats, out: _Floats) -> None: ...
+# ---------------------------------------------------------------- the grid
+
+def grid_cells(
+    codes: _Floats, cuts: _Floats, first: _Ints, sizes: _Ints, cells: _Cells
+) -> None: ...
+
+# ---------------------------------------------------------------- knapsack
+
+def begin_lines(lines: _Floats, own: _Floats, ends: _Floats) -> bool: ...
+def best_multiplier(
+    costs: _Floats, gains: _Floats, first: _Ints, needed: float, below: _Ints, above: _Ints
+) -> tuple[float, float]: ...
+def cheapest_choice(
+    costs: _Floats,
+    gains: _Floats,
+    first: _Ints,
+    lines: _Floats,
+    parts: _Floats,
+    needed: float,
+    most_nodes: int,
+    point: _Ints,
+) -> tuple[int, int]: ...
+def mend_choice(
+    costs: _Floats, gains: _Floats, first: _Ints, needed: float, point: _Ints
+) -> float: ...
+
+# ---------------------------------------------------------------- points and tables
+
+class Points(Kernel):
+    def __init__(self, numbers: _Floats, layout: _Ints) -> None: ...
+
+class Tables(Kernel):
+    def __init__(self, numbers: _Floats, layout: _Ints) -> None: ...
+    def mend(self, costs: _Floats, point: _Ints, side: int, low: float, high: float) -> float: ...
+
+def add_up_points(
+    codes: _Floats,
+    cells: _Cells,
+    first: _Ints,
+    points: _Floats,
+    slopes: _Floats,
+    base: float,
+    out: _Floats,
+) -> None: ...

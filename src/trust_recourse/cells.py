@@ -232,7 +232,8 @@ class Grid:
     def cells(self, codes: Floats) -> Cells:
         """The cell of each code, one column per feature."""
         found = np.empty(codes.shape, np.int32)
-        _cells(np.ascontiguousarray(codes, float), *self._row, self.sizes, found)
+        codes = np.ascontiguousarray(codes, float)
+        _native.grid_cells(codes, *self._row, self.sizes, found)
         return found
 
     def cells_in(self, f: int, codes: Floats) -> Cells:
@@ -324,22 +325,6 @@ def _value_words(feature: Feature, chosen: NDArray[np.bool_]) -> list[str]:
     if len(outside) == 1:
         return [f"{feature.title} ≠ {outside[0]}"]
     return [f"{feature.title} in {{{', '.join(inside)}}}"]
-
-
-@kernel
-def _cells(codes: Any, cuts: Any, first_cut: Any, sizes: Any, out: Any) -> None:
-    """The number of a feature's cuts below each code; a missing code's cell is the last."""
-    for i in range(codes.shape[0]):
-        for f in range(codes.shape[1]):
-            code = codes[i, f]
-            low, high = first_cut[f], first_cut[f + 1]
-            while low < high:
-                middle = (low + high) // 2
-                if cuts[middle] < code:
-                    low = middle + 1
-                else:
-                    high = middle
-            out[i, f] = sizes[f] - 1 if np.isnan(code) else low - first_cut[f]
 
 
 # ---------------------------------------------------------------- the kernel

@@ -11,14 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from trust_recourse.cells import Floats, Ints, kernel
-from trust_recourse.knapsack import MARGIN, NO_LINES, NO_PARTS, multiplier_of
-
-ROUNDS = 4  # in which a point is made cheaper
+from trust_recourse import _native
+from trust_recourse.cells import Floats, Ints
+from trust_recourse.knapsack import MARGIN
 
 
 class Fixed(NamedTuple):
@@ -48,10 +47,10 @@ def fixed(
     if np.maximum.reduceat(g, first[:-1]).sum() < needed:
         return None
     below, above = np.empty((2, len(costs)), np.int64)
-    multiplier, bound = multiplier_of(c, g, first, NO_LINES, NO_PARTS, needed, below, above)
+    multiplier, bound = _native.best_multiplier(c, g, first, needed, below, above)
     point, found = None, []
     for start in (below, above):
-        cost = _mended(c, g, first, needed + 2.0 * slack, start)
+        cost = _native.mend_choice(c, g, first, needed + 2.0 * slack, start)
         if cost < incumbent:
             found.append((cost, start - first[:-1]))
     for cost, start in sorted(found, key=lambda each: each[0]):
@@ -72,37 +71,3 @@ def fixed(
     kept = [np.flatnonzero(stay[a:b]) for a, b in pairwise(first.tolist())]
     room = np.maximum(limit - bound - excess[stay], 0.0)
     return Fixed(multiplier, max(bound, 0.0), kept, point, room)
-
-
-@kernel
-def _mended(costs: Any, gains: Any, first: Any, needed: float, point: Any) -> float:
-    """Change one feature so that a point is enough, then make it cheaper; ∞ if it is not enough."""
-    gain, best, at, its = 0.0, np.inf, -1, 0
-    for f in range(point.shape[0]):
-        gain += gains[point[f]]
-    if gain < needed:
-        for f in range(point.shape[0]):
-            for k in range(first[f], first[f + 1]):
-                more = costs[k] - costs[point[f]]
-                if more < best and gain - gains[point[f]] + gains[k] >= needed:
-                    best, at, its = more, f, k
-        if at < 0:
-            return np.inf
-        gain += gains[its] - gains[point[at]]
-        point[at] = its
-    for _ in range(ROUNDS):
-        better = False
-        for f in range(point.shape[0]):
-            its = point[f]
-            for k in range(first[f], first[f + 1]):
-                if costs[k] < costs[its] and gain - gains[point[f]] + gains[k] >= needed:
-                    its = k
-            if its != point[f]:
-                gain += gains[its] - gains[point[f]]
-                point[f], better = its, True
-        if not better:
-            break
-    total = 0.0
-    for f in range(point.shape[0]):
-        total += costs[point[f]]
-    return total

@@ -15,19 +15,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse import model_file
+from trust_recourse import _native, model_file
 from trust_recourse.cells import (
-    ERRORS,
-    INTERVAL,
-    RELAXATION,
     Cells,
     Floats,
     Grid,
     Ints,
     Kernel,
     Score,
-    handed,
-    kernel,
     of_class,
 )
 from trust_recourse.files import FileError
@@ -218,13 +213,14 @@ class Additive:
         cells = self.grid.cells(codes)
         if self.pairs:
             return np.asarray(np.add.accumulate(self._terms(cells), axis=0)[-1])
-        return self._sums(codes, cells)[0]
+        return np.asarray(self._sums(codes, cells)[0])
 
     def _sums(self, codes: Floats, cells: Cells) -> Floats:
         """The sum of all points at rows of codes, one after another, and that of their sizes."""
         found = np.empty((2, len(codes)))
         codes = np.ascontiguousarray(codes, float)
-        _add_up(codes, cells, self.grid.first_cell, *self._row, self.base, found)
+        first = self.grid.first_cell
+        _native.add_up_points(codes, cells, first, *self._row, self.base, found)
         return found
 
     def each(self, codes: Floats, cells: Cells) -> Floats:
@@ -302,21 +298,6 @@ def _fixed(given: Any) -> Floats:
     return found
 
 
-@kernel
-def _add_up(
-    codes: Any, cells: Any, first_cell: Any, points: Any, slopes: Any, base: float, out: Any
-) -> None:
-    """As `summed` does, to the same bits."""
-    for i in range(codes.shape[0]):
-        total, size = 0.0, abs(base)
-        for f in range(codes.shape[1]):
-            at = first_cell[f] + cells[i, f]
-            more = slopes[at] * (0.0 if np.isnan(codes[i, f]) else codes[i, f])
-            total = points[at] + more if f == 0 else total + (points[at] + more)
-            size += abs(points[at]) + abs(more)
-        out[0, i], out[1, i] = base + total, size
-
-
 def summed(base: float, each: Floats) -> Floats:
     """The sum of rows of points, one after another, so that it is the same beside any other row."""
     return np.asarray(base + np.add.accumulate(each, axis=1)[:, -1])
@@ -350,7 +331,6 @@ class Points(Kernel):
         rounding = 1e-12 + 8 * (len(points) + 3) * 2.0**-53 * size / self.width
         self.numbers = np.concatenate([parts[0] + 0.25, *parts[1:], [rounding]])
         self.layout = grid.first_cell.astype(np.int64)
-        self.scratch = np.zeros(1)
         self.slack = rounding * self.width  # what rounding may do to a sum, in points
 
     def told(self, price: Floats, memory: Floats, cells: Sequence[Ints]) -> tuple[Floats, Floats]:
@@ -358,60 +338,7 @@ class Points(Kernel):
         del cells
         return price * (self.unit / self.width), memory
 
-    @property
-    def interval(self) -> Any:
-        """The least and the greatest sum."""
-        return handed(INTERVAL, _interval)
-
-    @property
-    def relaxation(self) -> Any:
-        """The sum itself: what it must be is what is needed."""
-        return handed(RELAXATION, _relaxation)
-
-    @property
-    def errors(self) -> Any:
-        """None: the relaxation is the model."""
-        return handed(ERRORS, _errors)
-
-
-def _interval(
-    points: Any,
-    layout: Any,
-    span: Any,
-    out: Any,
-    scratch: Any,
-    memory: Any,
-    at: int,
-) -> None:
-    d, rounding = layout.shape[0], points[points.shape[0] - 1]
-    out[0], out[1] = -rounding, rounding
-    for f in range(d):
-        least, most = np.inf, -np.inf
-        for c in range(layout[f] + span[f], layout[f] + span[d + f] + 1):
-            least, most = min(least, points[c]), max(most, points[c])
-        out[0] += least
-        out[1] += most
-        out[2 + f] = most - least
-
-
-def _relaxation(
-    points: Any, layout: Any, span: Any, side: int, level: float, spend: Any, budget: float,
-    gains: Any, scratch: Any, memory: Any, at: int,
-) -> float:  # fmt: skip
-    d, rounding, most = layout.shape[0], points[points.shape[0] - 1], 0.0
-    for f in range(d):
-        best = -np.inf
-        for c in range(layout[f] + span[f], layout[f] + span[d + f] + 1):
-            gains[c] = side * points[c] if spend[c] < np.inf else -np.inf
-            best = max(best, gains[c])
-        most += best
-    base = 0.0 if side > 0 else 1.0  # from the other side it is about 1 − the sum
-    gains[gains.shape[0] - 1] = base + most + rounding
-    return level - base - rounding
-
-
-def _errors(
-    points: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any, lasting: bool
-) -> None:
-    for f in range(point.shape[0]):
-        out[f] = 0.0
+    @cached_property
+    def native(self) -> _native.Points:
+        """The compiled bounds: see `src/native/sums/points.hpp`."""
+        return _native.Points(self.numbers, self.layout)
