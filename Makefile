@@ -10,7 +10,7 @@ PIP := $(BIN)/pip --disable-pip-version-check -q install --no-compile -c constra
 
 SECONDS ?= 600
 
-.PHONY: demo test kernels types quick laws bench bench-advice bench-trees bench-additive bench-portfolio bench-reasons stress outside postgres chromium nginx peers reproduce reproduce-quick clean docs package sdist sbom coverage bench-installs
+.PHONY: demo test types quick laws bench bench-advice bench-trees bench-additive bench-portfolio bench-reasons stress outside postgres chromium nginx peers reproduce reproduce-quick clean docs package sdist sbom coverage bench-installs
 
 demo: .venv/.cli,bayes
 	$(BIN)/trust-recourse demo
@@ -20,12 +20,8 @@ test:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
-	$(MAKE) -j 2 kernels types
+	$(BIN)/mypy
 	$(BIN)/pytest -n 2 --dist worksteal
-
-# Beside each other: those who compile wait for one another at times.
-kernels: .venv/.dev
-	PYTHONPATH=$(CURDIR):$(CURDIR)/tests OMP_NUM_THREADS=1 $(BIN)/python -m compiling
 
 types: .venv/.dev
 	$(BIN)/mypy
@@ -64,7 +60,7 @@ coverage: .venv/.dev .venv/.release
 	$(BIN)/coverage run -m pytest -q -m 'not slow' tests $(SLOW:%=--ignore=tests/%)
 	$(BIN)/coverage report
 
-# Under 90 s on two cores, once the kernels are compiled: no slow tests, and not the rooms of surfaces.
+# Under 90 s on two cores: no slow tests, and not the rooms of surfaces.
 SLOW := audit batch cli experiments laws ledger plot report web schema/test_schema_abuse.py \
 	search/test_bayes.py sums certificate/test_sums.py test_deploy.py test_docs.py test_measure.py test_site.py test_surfaces.py
 quick: .venv/.dev

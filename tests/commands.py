@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-HEAVY = ("numba", "numpy", "pandas", "sklearn", "sqlalchemy")
+HEAVY = ("numpy", "pandas", "sklearn", "sqlalchemy")
 
 RUN = """
 import sys

@@ -18,7 +18,6 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, settings
 
-import compiling
 import postgres
 from trust_recourse import PTMClassifier, haberman, sums
 from worlds import paper_machine
@@ -31,7 +30,6 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("laws")
-compiling.once()
 
 
 @pytest.fixture(scope="session")

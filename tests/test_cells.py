@@ -1,21 +1,16 @@
-"""The seam: the one map from values to cells, several conditions at once, and what is compiled."""
+"""The seam: the one map from values to cells, and several conditions at once."""
 
 from __future__ import annotations
 
 import itertools
 import math
-import os
-import subprocess
-import sys
-import textwrap
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numba import types
 
-from trust_recourse.cells import Condition, Grid, compiled
+from trust_recourse.cells import Condition, Grid
 from trust_recourse.cost import Cost
 from trust_recourse.search.branch_and_bound import BranchAndBound
 from trust_recourse.search.candidates import candidates
@@ -65,50 +60,3 @@ def test_several_conditions_are_met_at_once_as_by_enumeration(seed):
     assert (found.point is not None) == met.any()
     if met.any():
         assert search.cost_of(found.point) == pytest.approx(costs[met].min(), rel=1e-12)
-
-
-@pytest.mark.slow
-def test_a_change_in_any_kernel_file_is_noticed(tmp_path):
-    """A function that calls another file's is compiled anew when that one changes."""
-    program = textwrap.dedent("""
-        import hashlib, pathlib, sys
-        from trust_recourse import cells
-        here = pathlib.Path(sys.argv[1])
-        cells._sources = lambda: hashlib.sha256((here / "inner.py").read_bytes()).hexdigest()
-        sys.path.insert(0, str(here))
-        import outer
-        print(outer.twice(4.0), sum(outer.twice.stats.cache_hits.values()))
-    """)
-    (tmp_path / "outer.py").write_text(
-        "from inner import one\nfrom trust_recourse.cells import kernel\n\n"
-        "@kernel\ndef twice(x):\n    return 2.0 * one(x)\n"
-    )
-    said = []
-    for shown in ("x + 1.0", "x + 1.0", "x + 2.0"):
-        (tmp_path / "inner.py").write_text(
-            f"from trust_recourse.cells import inline\n\n@inline\ndef one(x):\n    return {shown}\n"
-        )
-        ran = subprocess.run(
-            [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True,
-            env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
-        )  # fmt: skip
-        assert ran.returncode == 0, ran.stderr
-        said.append(ran.stdout.split())
-    assert said == [["10.0", "0"], ["10.0", "1"], ["12.0", "0"]]
-
-
-def test_ints_of_any_kind_share_one_compiled_function():
-    """A constant, an int32 of an array and an int64 are all a number of the same type."""
-
-    @compiled(cache=False, forceinline=True)
-    def one_more(x):
-        return x + 1
-
-    @compiled(cache=False)
-    def total(small, n):
-        return one_more(small[0]) + one_more(n) + one_more(7)
-
-    assert total(np.array([2], np.int32), 5) == 3 + 6 + 8
-    assert [*one_more.overloads] == [(types.int64,)]
-    with pytest.raises(TypeError, match="one_more is called by compiled code alone"):
-        one_more(1)

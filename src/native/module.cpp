@@ -1,5 +1,5 @@
 // The extension `trust_recourse._native`.
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 
 NB_MODULE(_native, m) {
     m.doc() = "Compiled bounds, searches and training.";
@@ -8,7 +8,7 @@ NB_MODULE(_native, m) {
     trust::bind_grid(m);
     trust::bind_knapsack(m);
     trust::bind_points(m);
-    trust::bind_own_kernels(m);
+    trust::bind_own(m);
     trust::bind_search(m);
     trust::bind_trees(m);
 }

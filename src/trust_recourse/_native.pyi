@@ -31,19 +31,6 @@ class Kernel:
         memory: _Floats,
     ) -> float: ...
 
-class NumbaKernel(Kernel):
-    def __init__(
-        self,
-        interval: int,
-        relaxation: int,
-        errors: int,
-        narrow: int,
-        numbers: _Floats,
-        layout: _Ints,
-        scratch: _Floats,
-        memory: int,
-    ) -> None: ...
-
 class PythonKernel(Kernel):
     def __init__(self, object: Any) -> None: ...
 

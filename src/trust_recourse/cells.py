@@ -14,26 +14,19 @@ engine, which knows it by these alone. `docs/own-model.md` has a scorecard as an
 from __future__ import annotations
 
 import math
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
-from hashlib import sha256
-from pathlib import Path
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
-from numba import njit, types
-from numba.core.cgutils import create_struct_proxy
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from trust_recourse import _native
 from trust_recourse.cost import Cost
 from trust_recourse.floats import first_float, last_float_before
 from trust_recourse.schema import ActionSet, Feature, Schema
-from trust_recourse.within import Quick, Within
 from trust_recourse.wording import brief
 
 Floats = NDArray[np.float64]
@@ -42,151 +35,8 @@ Cells = NDArray[np.int32]
 Intervals = Callable[[Ints, Ints], Floats]  # first and last cells of n boxes → (n, 2 + d)
 
 
-# ---------------------------------------------------------------- what is compiled
-
-FAST: dict[str, Any] = {
-    "cache": True, "nogil": True, "_nrt": False, "no_cfunc_wrapper": True, "pipeline_class": Quick,
-}  # fmt: skip
-
-_floats, _ints = types.float64[::1], types.int64[::1]
-# (numbers, layout, span, out, scratch, memory, at): out[0] ≤ number ≤ out[1] on the span, and
-# out[2 + f] how loose feature f makes that; where none is above 0 the number is one and the same on
-# the span; memory[at …] is what the kernel keeps of a box that holds the span
-INTERVAL = types.void(_floats, _ints, _ints, _floats, _floats, _floats, types.int64)
-# (numbers, layout, span, memory, at): memory[at …], that of a box which holds the span, becomes
-# that of the span
-NARROW = types.void(_floats, _ints, _ints, _floats, types.int64)
-# (numbers, layout, span, side, level, spend, budget, gains, scratch, memory, at) → needed: where
-# the number (1 − the number, if side is −1) reaches the level within the budget, the gains of the
-# cells sum up to what is needed at least; `spend` is what each cell costs, ∞ beyond reach, where
-# its gain is −∞; the last gain bounds what such points reach
-RELAXATION = types.float64(
-    _floats, _ints, _ints, types.int64, types.float64, _floats, types.float64, _floats, _floats,
-    _floats, types.int64,
-)  # fmt: skip
-# (numbers, layout, span, point, out, scratch, lasting): out[f], what of the last relaxation's error
-# at a point each feature's range brings; 0 says nothing. If it is lasting, later relaxations may
-# lean on the point, which no proof of one box can
-ERRORS = types.void(_floats, _ints, _ints, _ints, _floats, _floats, types.boolean)
-# (side, level, offset, cells, costs, forced, point, trial, state): whether a point was found, one
-# candidate for each feature, whose number (less it, if side is −1) reaches the level, cheap as far
-# as was seen. It is looked for from `point` on and written there; what follows where a feature has
-# one of the `forced` candidates is tried. `trial` is to work in. `state` is 0 before the first
-# call; of it [0] is how much work may be done in a call, after which there is MORE to do, and [1]
-# is above 0 once a point is there
-Guess = Callable[[int, float, Ints, Ints, Floats, Ints, Ints, Ints, Ints], int]
-NO_GUESS, GUESSED, MORE = 0, 1, 2
-STATE = 9  # numbers of a guess's state
-
-
-_KERNELS = re.compile(
-    rb"^@(inline|inner|kernel|making|lanes|compiled|register_pass)|\b([Hh]anded|compiled)\(",
-    re.MULTILINE,
-)
-
-
-@cache
-def _sources() -> str:
-    """A digest of every file that compiled code may come from, as it is now."""
-    texts = (path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py")))
-    return sha256(b"".join(text for text in texts if _KERNELS.search(text))).hexdigest()
-
-
-def _taken(kind: Any) -> Any:
-    """The type that compiled code hands an argument over in: an int is an int, however it came."""
-    whole = types.unliteral(kind)
-    return types.int64 if whole in (types.int32, types.int64) else kind
-
-
-def _close(made: Any) -> None:
-    """Let a call from Python raise: a function without a wrapper for that has no address."""
-
-    def refused(*_: Any, **__: Any) -> None:
-        raise TypeError(f"{made.__name__} is called by compiled code alone")
-
-    made._insert, made._compile_for_args = lambda *_, **__: None, refused
-
-
-def compiled(*signature: Any, **options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """`njit`, whose cache notices a change in any file that compiled code may come from.
-
-    numba's own looks at the file of the function alone, not at those of the functions it calls. And
-    it would compile one again for a constant, an int32 of an array and an int64, and each together
-    with ways to call it that nobody takes.
-    """
-    within = options.get("forceinline", False) or "pipeline_class" in options
-    if within:
-        options |= {"pipeline_class": Within, "cache": False, "no_cpython_wrapper": True}
-
-    def decorate(function: Callable[..., Any]) -> Any:
-        made = njit(**FAST | options)(function)
-        template = made.get_call_template
-        made.get_call_template = lambda args, kws: template([_taken(each) for each in args], kws)
-        if within:
-            _close(made)
-        if kept := getattr(made._cache, "_cache_file", None):
-            kept._source_stamp = (kept._source_stamp, _sources())
-        for each in signature:
-            made.compile(each)
-        return made
-
-    return decorate
-
-
-kernel = compiled()
-# called by compiled code alone: copied to where it is called, or called there
-inline, inner = compiled(forceinline=True), compiled(pipeline_class=Within)
-making = compiled(_nrt=True)  # a function that makes arrays
-
-
-class Handed:
-    """A compiled function that other compiled code is handed by its address, looked up once.
-
-    numba only prints an error raised inside it and goes on, so nothing there may raise: a division
-    by 0 gives ∞ or NaN, and a bound that is NaN says nothing.
-    """
-
-    def __init__(self, signature: Any, function: Callable[..., Any], **options: Any) -> None:
-        options |= {"error_model": "numpy", "no_cfunc_wrapper": False}
-        self._compiled = compiled(signature, **options)(function)
-        made = self._compiled.get_compile_result(signature)
-        wrapper = made.fndesc.llvm_cfunc_wrapper_name
-        self.address = int(made.library.get_pointer_to_function(wrapper))
-
-    def __call__(self, *arguments: Any) -> Any:  # noqa: D102
-        return self._compiled(*arguments)
-
-
-_HANDED: dict[Callable[..., Any], Handed] = {}  # a signature takes long to be looked up by
-
-
-def handed(signature: Any, function: Callable[..., Any]) -> Handed:
-    """The one `Handed` of a function, compiled when it is first asked for."""
-    if function not in _HANDED:
-        _HANDED[function] = Handed(signature, function)
-    return _HANDED[function]
-
-
-def _at(signature: Any) -> Any:
-    """Inside compiled code, the function of a signature at an address.
-
-    numba can be handed functions themselves, but looks up their types anew at every call.
-    """
-    kind = types.FunctionType(signature)
-
-    def typed(_: Any, address: Any) -> Any:
-        def built(context: Any, builder: Any, _: Any, given: Any) -> Any:
-            made = create_struct_proxy(kind)(context, builder)
-            made.c_addr = builder.inttoptr(given[0], made.c_addr.type)
-            return made._getvalue()
-
-        return kind(address), built
-
-    return intrinsic(typed)
-
-
-interval_at, relaxation_at = _at(INTERVAL), _at(RELAXATION)
-errors_at, narrow_at = _at(ERRORS), _at(NARROW)
+NO_GUESS, GUESSED, MORE = 0, 1, 2  # what a search of a kernel's own ended with
+STATE = 9  # numbers of its state
 
 
 # ---------------------------------------------------------------- the grid
@@ -346,42 +196,14 @@ class Kernel(ABC):
     memory: Floats = np.empty(0)
     rounding: float = 0.0  # how far its number may lie from the model's own, which is rounded
 
-    @cached_property
+    @property
+    @abstractmethod
     def native(self) -> _native.Kernel:
         """The compiled bounds: see `src/native/kernel.hpp`."""
-        functions = self.interval, self.relaxation, self.errors, self.narrow
-        for name, made in zip(("interval", "relaxation", "errors"), functions, strict=False):
-            if not isinstance(made, Handed):
-                given = f"the kernel's {name} is a {type(made).__name__}"
-                raise TypeError(f"{given}; expected cells.Handed({name.upper()}, function)")
-        addresses = [function.address for function in functions]
-        return _native.NumbaKernel(
-            *addresses, self.numbers, self.layout, self.scratch, len(self.memory)
-        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the compiled kernel, which is made again where it is needed."""
         return {name: value for name, value in self.__dict__.items() if name != "native"}
-
-    @property
-    def interval(self) -> Any:
-        """Bounds on a box, of the type `INTERVAL`."""
-        raise NotImplementedError
-
-    @property
-    def relaxation(self) -> Any:
-        """A linear condition on what reaches a level, `RELAXATION`; by default it says nothing."""
-        return _silent_relaxation()
-
-    @property
-    def errors(self) -> Any:
-        """Where that condition errs, of the type `ERRORS`; by default it says nothing."""
-        return _silent_errors()
-
-    @property
-    def narrow(self) -> Any:
-        """What a part of a box remembers, of the type `NARROW`; by default what the whole does."""
-        return _silent_narrow()
 
     @property
     def guess(self) -> Guess | None:
@@ -486,42 +308,6 @@ class PythonKernel(Kernel):
     def native(self) -> _native.Kernel:  # not cached: it refers to this kernel
         """The method as the search calls it."""
         return _native.PythonKernel(self)
-
-
-def _no_relaxation(
-    numbers: Any, layout: Any, span: Any, side: int, level: float, spend: Any, budget: float,
-    gains: Any, scratch: Any, memory: Any, at: int,
-) -> float:  # fmt: skip
-    for c in range(spend.shape[0]):
-        gains[c] = 0.0 if spend[c] < np.inf else -np.inf
-    gains[spend.shape[0]] = np.inf
-    return -1.0
-
-
-def _no_errors(
-    numbers: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any, lasting: bool
-) -> None:
-    for f in range(point.shape[0]):
-        out[f] = 0.0
-
-
-def _no_narrowing(numbers: Any, layout: Any, span: Any, memory: Any, at: int) -> None:
-    pass
-
-
-@cache
-def _silent_narrow() -> Handed:
-    return Handed(NARROW, _no_narrowing)
-
-
-@cache
-def _silent_relaxation() -> Handed:
-    return Handed(RELAXATION, _no_relaxation)
-
-
-@cache
-def _silent_errors() -> Handed:
-    return Handed(ERRORS, _no_errors)
 
 
 # ---------------------------------------------------------------- what is searched
@@ -715,7 +501,7 @@ class Score(ABC):
         for answers that cost no more than the incumbent, before the root. Something else looks at
         the values of features that are related, so of these only what is too dear may go. Whether
         codes are an answer to the whole question, `accept` says. What takes long looks at the clock
-        (`clock.now`) for the deadline.
+        (`time.monotonic`) for the deadline.
         """
         del features, condition, incumbent, related, accept, deadline
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import json
 import math
 import os
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pandas as pd
 
-from trust_recourse import cancel, clock, markup, strict_json
+from trust_recourse import cancel, markup, strict_json
 from trust_recourse.certificate import Certificate, Proof, cost_parts, parts, shortened, why_not
 from trust_recourse.explain import (
     FRAGILE,
@@ -346,7 +347,7 @@ class Result:
         told = Certificate(
             recourse.model.fingerprint_, problem, status, answer, bound, self.nodes[at], NO_PROOF
         )
-        until = math.inf if limit is None else clock.now() + limit
+        until = math.inf if limit is None else time.monotonic() + limit
         try:
             if at not in self.fewest:
                 return replace(told, proof=self._proof(told, until))
@@ -371,7 +372,7 @@ class Result:
 
         def go_on() -> None:
             cancel.check()
-            if clock.now() > until:
+            if time.monotonic() > until:
                 raise TimeoutError
 
         found = replace(told, proof=proof)
@@ -387,7 +388,7 @@ class Result:
         """
 
         def left() -> float | None:
-            seconds = until - clock.now()
+            seconds = until - time.monotonic()
             if seconds <= 0.0:
                 raise TimeoutError
             return None if seconds == math.inf else seconds

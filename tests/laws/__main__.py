@@ -5,7 +5,7 @@ and `pipelines` are small ones against enumeration, `knapsack` is the search for
 feature alone, over wide scales, `mip` trees of middle size against HiGHS, `answers` many of
 ordinary size that are shown to their library again, `service` extremes sent to a server,
 `scalars` odd arguments. Every seed
-of a law is judged in a process of its own, forked from one that has loaded the compiled code and
+of a law is judged in a process of its own, forked from one that has loaded the packages and
 then emptied every cache: what a cache holds can hide a fault.
 """
 
@@ -30,7 +30,7 @@ from laws.checks import Findings
 
 PATIENCE = 300.0  # seconds without a word, after which what still runs is given up
 NEWS = 30.0  # seconds between two lines of progress
-WARMING = range(12)  # seeds that between them call all there is to compile
+WARMING = range(2)  # seeds that load what a law needs
 FORK = multiprocessing.get_context("fork")
 LAWS = {  # and their modules
     "machines": "checks", "lines": "lines", "tables": "tables", "trees": "trees",
@@ -102,7 +102,7 @@ def judge(task: Task) -> Findings:
 
 
 def warm(laws: Iterable[str]) -> None:
-    """Load all compiled code, then forget all that was worked out with it."""
+    """Load what the laws need, then forget all that was worked out with it."""
     for law in laws:
         for seed in WARMING:
             judge(Task(law, seed))

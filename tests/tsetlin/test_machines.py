@@ -178,7 +178,7 @@ def test_bad_settings_say_what_was_given_and_expected(machine, settings, message
 def test_at_the_ends_of_what_is_allowed_answers_are_those_of_enumeration(
     machine, settings, patients, monkeypatch
 ):
-    """An error in the bounds would only be printed by numba, and an answer would follow."""
+    """No error in the bounds is lost."""
     ignored = []
     monkeypatch.setattr("sys.unraisablehook", ignored.append)
     X, y = patients

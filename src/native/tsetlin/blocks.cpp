@@ -1,11 +1,11 @@
-#include "blocks.hpp"
+#include "tsetlin/blocks.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <utility>
 
-#include "clones.hpp"
-#include "lanes.hpp"
+#include "tsetlin/clones.hpp"
+#include "tsetlin/lanes.hpp"
 
 namespace trust::tsetlin {
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "learning.hpp"
+#include "tsetlin/learning.hpp"
 
 namespace trust::tsetlin {
 

@@ -1,11 +1,11 @@
-#include "guess.hpp"
+#include "tsetlin/guess.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "clones.hpp"
-#include "lanes.hpp"
-#include "machine_number.hpp"
+#include "tsetlin/clones.hpp"
+#include "tsetlin/lanes.hpp"
+#include "tsetlin/machine_number.hpp"
 
 namespace trust::tsetlin {
 

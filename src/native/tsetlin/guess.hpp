@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "machine_tables.hpp"
+#include "tsetlin/machine_tables.hpp"
 
 namespace trust::tsetlin {
 

@@ -1,11 +1,11 @@
-#include "inference.hpp"
+#include "tsetlin/inference.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "clones.hpp"
-#include "vote_law.hpp"
+#include "tsetlin/clones.hpp"
+#include "tsetlin/vote_law.hpp"
 
 namespace trust::tsetlin {
 

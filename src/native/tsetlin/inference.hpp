@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <span>
 
-#include "draws.hpp"
-#include "literals.hpp"
+#include "tsetlin/draws.hpp"
+#include "tsetlin/literals.hpp"
 
 namespace trust::tsetlin {
 

@@ -1,4 +1,4 @@
-#include "largest_vote.hpp"
+#include "tsetlin/largest_vote.hpp"
 
 #include <algorithm>
 #include <stdexcept>

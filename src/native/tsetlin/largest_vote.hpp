@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "machine.hpp"
+#include "tsetlin/machine.hpp"
 
 namespace trust::tsetlin {
 

@@ -1,8 +1,8 @@
-#include "learning.hpp"
+#include "tsetlin/learning.hpp"
 
 #include <vector>
 
-#include "clones.hpp"
+#include "tsetlin/clones.hpp"
 
 namespace trust::tsetlin {
 

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <span>
 
-#include "inference.hpp"
-#include "literals.hpp"
+#include "tsetlin/inference.hpp"
+#include "tsetlin/literals.hpp"
 
 namespace trust::tsetlin {
 

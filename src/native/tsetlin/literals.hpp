@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "../kernel.hpp"
+#include "kernel.hpp"
 
 namespace trust::tsetlin {
 

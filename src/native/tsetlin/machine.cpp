@@ -2,14 +2,14 @@
 //
 // Notation as in machine_tables.hpp. S_j = Σ_f log F_jf; the number is that of `side`, so a clause
 // that votes for the side raises it and one that votes against it lowers it.
-#include "machine.hpp"
+#include "tsetlin/machine.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "clones.hpp"
-#include "lanes.hpp"
-#include "machine_number.hpp"
+#include "tsetlin/clones.hpp"
+#include "tsetlin/lanes.hpp"
+#include "tsetlin/machine_number.hpp"
 
 namespace trust::tsetlin {
 

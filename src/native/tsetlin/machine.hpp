@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "../kernel.hpp"
-#include "guess.hpp"
-#include "machine_tables.hpp"
+#include "kernel.hpp"
+#include "tsetlin/guess.hpp"
+#include "tsetlin/machine_tables.hpp"
 
 namespace trust::tsetlin {
 

@@ -2,9 +2,9 @@
 #pragma once
 #include <cstddef>
 
-#include "lanes.hpp"
-#include "machine_tables.hpp"
-#include "vote_law.hpp"
+#include "tsetlin/lanes.hpp"
+#include "tsetlin/machine_tables.hpp"
+#include "tsetlin/vote_law.hpp"
 
 namespace trust::tsetlin {
 

@@ -1,4 +1,4 @@
-#include "machine_tables.hpp"
+#include "tsetlin/machine_tables.hpp"
 
 #include <algorithm>
 #include <stdexcept>

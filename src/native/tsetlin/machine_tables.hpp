@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "../kernel.hpp"
-#include "../numpy.hpp"
+#include "kernel.hpp"
+#include "numpy.hpp"
 
 namespace trust::tsetlin {
 

@@ -38,7 +38,7 @@ ROWS = 2_000  # people in a part, unless said otherwise
 AHEAD = 2  # parts for each worker that are read, or answered and not yet written
 DEATHS = 3  # of workers, one after another, with no part finished in between
 ALL = "all"
-VERSIONS = ("trust-recourse", "numpy", "numba", "pandas")
+VERSIONS = ("trust-recourse", "numpy", "pandas")
 
 Answered = tuple[int, bytes]
 

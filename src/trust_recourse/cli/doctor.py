@@ -1,4 +1,4 @@
-"""`trust-recourse doctor`: what is installed, compiled, reachable and writable."""
+"""`trust-recourse doctor`: what is installed, reachable and writable."""
 
 from __future__ import annotations
 
@@ -56,31 +56,26 @@ def doctor(
     service: Annotated[
         str | None, option("A service that must be ready, such as http://127.0.0.1:8000.", "URL")
     ] = None,
-    compile_: Annotated[
-        bool, typer.Option("--compile", help="Compile now what the first question would.")
-    ] = False,
     as_json: question.Json = False,
 ) -> None:
-    """Say what is installed, compiled, reachable and writable here.
+    """Report what is installed, reachable and writable here.
 
-    Alone it looks at this installation: its packages, extra by extra, the compiled code that is
-    kept between runs, and the folders that are written to. A model, a ledger and a service are
-    looked at where they are named. A service that is still starting is asked again for half a
-    minute. A ledger of an older version is brought up to date, as by every command that opens it.
+    Without options it checks this installation: its packages, extra by extra, and the folders that
+    are written to. It also checks each model, ledger and service that is named. A service that is
+    still starting is asked again for half a minute. A ledger of an older version is brought up to
+    date, as by every command that opens it.
 
     It ends with 0 if all is well; with 1 if something is not: a package that is always needed is
     absent, a folder cannot be written, or what was named cannot be reached; and with 2 if something
     given is not right. An extra that is not installed is a note, not a fault.
 
-    For example, then before a service is put into use, then while an image is built:
+    For example, then before a service is put into use:
 
         trust-recourse doctor
 
         trust-recourse doctor --model model.safetensors --ledger postgresql://bank@db/promises
-
-        trust-recourse doctor --compile --json
     """
-    found = [*_installed(), _kept(compile_), *_writable()]
+    found = [*_installed(), *_writable()]
     if model is not None:
         found.append(_model(model))
     if ledger is not None:
@@ -140,47 +135,9 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _kept(now: bool) -> Finding:
-    """Whether the search is kept compiled, and where."""
-    if now:
-        _ask()
-    for place in _caches():
-        if kept := len(list(place.rglob("*.nbi"))):
-            return Finding("compiled", "search", State.ok, f"{kept} functions, in {place}")
-    later = "not yet: the first fit and question take half a minute each (--compile does it now)"
-    return Finding("compiled", "search", State.note, later)
-
-
-def _caches() -> Iterator[Path]:
-    """Where numba may keep compiled code, in its own order."""
-    if named := os.environ.get("NUMBA_CACHE_DIR"):
-        yield Path(named)
-    yield _package()
-    yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "numba"
-
-
-def _package() -> Path:
-    return Path(__file__).parents[1]
-
-
-def _ask() -> None:
-    """Ask a machine and a tree each a small question, which compiles what both need."""
-    from sklearn.tree import DecisionTreeClassifier
-
-    from trust_recourse import PTMClassifier, Recourse, Schema, haberman
-
-    X, y = haberman()
-    page.compiling()
-    for model in (PTMClassifier(epochs=1, random_state=0), DecisionTreeClassifier(max_depth=2)):
-        recourse = Recourse(model.fit(X, y), Schema.infer(X))
-        recourse.find(X.iloc[43], 0.5)
-
-
 def _writable() -> Iterator[Finding]:
-    kept = next(_caches())
     yield _folder("this folder", Path.cwd(), State.fault)
     yield _folder("temporary files", Path(tempfile.gettempdir()), State.fault)
-    yield _folder("compiled code", kept, State.note)
 
 
 def _folder(what: str, path: Path, otherwise: State) -> Finding:

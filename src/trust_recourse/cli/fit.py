@@ -156,7 +156,6 @@ def fit(
     unnamed = wanted is None and unordered(classes)
     yes = None if unnamed else target_class(wanted, classes)
     shown = classes[-1] if yes is None else yes
-    page.compiling()
     judged = None
     if _enough(labels, holdout):
         held = math.ceil(holdout * len(rows))

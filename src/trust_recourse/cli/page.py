@@ -97,28 +97,7 @@ def console(*, markup: bool = False, err: bool = False) -> Console:
 
 def waiting(what: str) -> Status:
     """A sign of life while something is worked out; on a terminal alone, beside the answer."""
-    status = console(err=True).status(what)
-    compiling(status)
-    return status
-
-
-def compiling(status: Status | None = None) -> None:
-    """Have it said beside the answer if code has to be compiled, which takes a while.
-
-    On a terminal the sign of life says how far it is; elsewhere it is said once.
-    """
-    from trust_recourse import clock
-
-    said: list[str] = []
-
-    def tell(how_far: str) -> None:
-        if status is not None and status.console.is_terminal:
-            status.update(how_far)
-        elif not said:
-            said.append(how_far)
-            say(f"{clock.COMPILING}.", err=True)
-
-    clock.announce(tell)
+    return console(err=True).status(what)
 
 
 def say_json(told: object) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from trust_recourse.cli import question
 from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.ledger import said_if_new
-from trust_recourse.cli.page import compiling, say
+from trust_recourse.cli.page import say
 from trust_recourse.cli.root import option
 from trust_recourse.secret import read_secret
 from trust_recourse.tables import read
@@ -248,7 +248,6 @@ def serve(
     say(f"{address}{'' if service.page else '/docs'}   (end it with Ctrl+C)")
     if notice:
         say(notice, err=True)
-    compiling()
     run(service, listener, workers)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import time
 import math
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from trust_recourse import clock
 from trust_recourse.question import Problem, Target
 from trust_recourse.search.exact import Exact
 
@@ -50,9 +50,9 @@ def binding(
     )
     left = [(words, freed) for words, freed in every if _opens_cells(recourse.score, own, freed)]
     nodes = math.inf if node_limit is None else node_limit
-    deadline = math.inf if time_limit is None else clock.now() + time_limit
+    deadline = math.inf if time_limit is None else time.monotonic() + time_limit
     for waiting, (words, freed) in zip(range(len(left), 0, -1), left, strict=True):
-        if clock.now() >= deadline:
+        if time.monotonic() >= deadline:
             yield Beyond(words, best.most, 0.0, proved=False)
             continue
         problem = Problem(freed, Target(0.5), recourse.cost, recourse.wanted_at)
@@ -61,7 +61,7 @@ def binding(
             problem,
             scope="furthest",
             node_limit=None if nodes == math.inf else int(nodes // waiting),
-            time_limit=None if deadline == math.inf else max(deadline - clock.now(), 0.0) / waiting,
+            time_limit=None if deadline == math.inf else max(deadline - time.monotonic(), 0.0) / waiting,
         )
         point, stopped = engine.max_confidence(best.codes, best.most)
         nodes -= engine.nodes

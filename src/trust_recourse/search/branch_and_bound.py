@@ -13,6 +13,7 @@ fall, −1.
 
 from __future__ import annotations
 
+import time
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trust_recourse import _native, cancel, clock
+from trust_recourse import _native, cancel
 from trust_recourse._native import Said
 from trust_recourse.cells import MORE, STATE, Candidates, Condition, Floats, Ints, Kernel
 from trust_recourse.search.following import Following
@@ -82,7 +83,7 @@ class BranchAndBound:
         following: Following = Following(),  # noqa: B008
         mine: Ints | None = None,  # the own cells, where what is asked around tends to be lost
         node_limit: float = math.inf,
-        deadline: float = math.inf,  # by `clock.now`
+        deadline: float = math.inf,  # by `time.monotonic`
     ) -> None:
         kernels = [condition.score.kernel for condition in conditions]
         grids = [condition.score.grid for condition in conditions]
@@ -200,7 +201,7 @@ class BranchAndBound:
             said = kernel.guess(
                 side, level, offset, self.cells, costs, forced, point, trial, state
             )
-            if clock.now() > self.deadline:
+            if time.monotonic() > self.deadline:
                 break
         cheaper = state[1] > 0 and self.cost_of(point) < self.search.cutoff
         return point if cheaper else None
@@ -276,7 +277,7 @@ class BranchAndBound:
             point = self.search.corner
             if accept(point) and self.cost_of(point) < bound * (1 - 1e-9):
                 raise RuntimeError("a cheaper answer than the proved one; please report this")
-        if self.stopped and clock.now() > self.deadline:
+        if self.stopped and time.monotonic() > self.deadline:
             raise TimeoutError("the time limit ended the search for a proof")
         if self.stopped:
             raise MemoryError(
@@ -310,21 +311,21 @@ class BranchAndBound:
 
     def _run(self, pause: float = math.inf) -> Said:
         """Go on with the loop until it has something to say, so many nodes, or a limit ends it."""
-        if clock.now() > self.deadline:  # points that are refused one by one take time too
+        if time.monotonic() > self.deadline:  # points that are refused one by one take time too
             self.stopped = True
             return Said.DONE
         while True:
             cancel.check()
             most = min(self.node_limit, pause) - self.nodes
-            began = clock.now()
+            began = time.monotonic()
             said = self.search.run(int(min(self.at_once, most)))
             if self.deadline < math.inf:
-                long = clock.now() - began > MOMENT
+                long = time.monotonic() - began > MOMENT
                 changed = self.at_once // 2 if long else 2 * self.at_once
                 self.at_once = min(max(changed, 1), NODES_A_CALL)
             if said not in (Said.PAUSED, Said.FULL):
                 return said
-            limited = self.nodes >= self.node_limit or clock.now() > self.deadline
+            limited = self.nodes >= self.node_limit or time.monotonic() > self.deadline
             if said == Said.FULL or limited:
                 self.stopped = True
                 return Said.DONE

@@ -8,6 +8,7 @@ confidences, each recomputed from the model. It knows the model only by its `Sco
 
 from __future__ import annotations
 
+import time
 import math
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -17,7 +18,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from trust_recourse import cancel, clock
+from trust_recourse import cancel
 from trust_recourse.cells import (
     Candidates,
     Condition,
@@ -142,7 +143,7 @@ class Exact:
             beside=self.beside,
             scope=self.scope,
             node_limit=None if most == math.inf else int(most),
-            time_limit=None if until == math.inf else max(share * (until - clock.now()), 0.0),
+            time_limit=None if until == math.inf else max(share * (until - time.monotonic()), 0.0),
         )
 
     def level(self, target: Target, spent: int) -> Exact:
@@ -308,7 +309,7 @@ class Exact:
     @property
     def late(self) -> bool:
         """Whether time is up."""
-        return clock.now() >= self._deadline
+        return time.monotonic() >= self._deadline
 
     @property
     def stopped(self) -> bool:
@@ -557,7 +558,7 @@ class Exact:
     def _deadline(self) -> float:
         """When time is up, from when all was compiled on."""
         ready(self.searched.kernel)
-        return math.inf if self.time_limit is None else clock.now() + self.time_limit
+        return math.inf if self.time_limit is None else time.monotonic() + self.time_limit
 
     def _told(self, codes: Floats) -> Point:
         """A point that was found elsewhere."""

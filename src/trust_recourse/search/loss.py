@@ -7,13 +7,13 @@ much of it, its greatest.
 
 from __future__ import annotations
 
+import time
 import itertools
 import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from trust_recourse import clock
 from trust_recourse.cells import Candidates, Cells, Condition, Floats, Ints, Score
 from trust_recourse.search.branch_and_bound import ROUNDING, BranchAndBound
 from trust_recourse.search.following import Following
@@ -34,7 +34,7 @@ def loss(
 ) -> Ints | None:
     """A point of a box whose confidence is below the least or above the most; None if none is.
 
-    Raises TimeoutError at the deadline (`clock.now`).
+    Raises TimeoutError at the deadline (`time.monotonic`).
 
     `cells` are those of each feature's candidates, ascending; a point is a candidate of each. Where
     columns follow from others, `columns` are the candidates themselves and `following` says how;
@@ -95,7 +95,7 @@ def _searched(
         return None
     start = numbers[0] if raised > 0 else numbers[1]
     ended = search.max_confidence(raised, reached, start - raised * 4 * ROUNDING)
-    if ended.stopped and found is None and clock.now() > search.deadline:
+    if ended.stopped and found is None and time.monotonic() > search.deadline:
         raise TimeoutError("the time limit ended the search for a loss of the decision")
     refuse_unfinished(ended.stopped and found is None)
     return found

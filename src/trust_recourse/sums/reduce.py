@@ -13,6 +13,7 @@ is a point whose sum was added up.
 
 from __future__ import annotations
 
+import time
 import math
 from collections.abc import Callable
 from functools import cached_property
@@ -20,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trust_recourse import _native, clock
+from trust_recourse import _native
 from trust_recourse.cells import Floats, Ints
 from trust_recourse.sums.ensemble import Bools
 from trust_recourse.sums.layout import FIRST, TERM_LEAF, D, H, T, compact
@@ -146,7 +147,7 @@ class _Problem:
 
     @property
     def late(self) -> bool:
-        return clock.now() >= self.deadline
+        return time.monotonic() >= self.deadline
 
     def fewer(self, stay: Bools) -> Ints:
         """Leave out the other cells, and all that no longer matters; those that stay."""
@@ -246,7 +247,7 @@ class _Problem:
             b_eq=np.ones(d + terms),
             bounds=(0, None),
             method="highs",
-            options={"time_limit": min(self.deadline - clock.now(), LONGEST)},
+            options={"time_limit": min(self.deadline - time.monotonic(), LONGEST)},
         )
         if found.status != 0:
             return None
@@ -277,7 +278,7 @@ class _Problem:
         """A cheap point that is enough, near that of the greatest weights; None if none found."""
         ends = zip(self.first.tolist(), self.sizes.tolist(), strict=True)
         point = np.array([a + int(weights[a : a + n].argmax()) for a, n in ends])
-        seconds = min(self.deadline - clock.now(), PATIENCE)
+        seconds = min(self.deadline - time.monotonic(), PATIENCE)
         found = _native.mend(
             self.taken, self.values, self.costs, self.first, self.sizes, point,
             self.need + self.slack, self.most - self.slack, int(seconds * PACE),

@@ -8,6 +8,7 @@ on. What is left are smaller tables; those of one bin of a feature become points
 
 from __future__ import annotations
 
+import time
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -15,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse import clock
 from trust_recourse.cells import Floats, Ints
 from trust_recourse.sums.tables import Pair, Tables
 
@@ -88,7 +88,7 @@ def reduced(
             break
         cells = cells & ~gone
         start = _cheapest(np.where(cells, excess, np.inf), first, sizes)
-        if gone.sum() <= FEW * cells.sum() or clock.now() > deadline:
+        if gone.sum() <= FEW * cells.sum() or time.monotonic() > deadline:
             break
     room = np.where(cells, limit - bound - excess, -np.inf)
     kept = [np.flatnonzero(cells[a : a + n]) for a, n in zip(first, sizes, strict=True)]

@@ -7,7 +7,6 @@ from typing import Any
 
 from nicegui import ui
 
-from trust_recourse import clock
 from trust_recourse.wording import unbroken
 
 
@@ -63,7 +62,7 @@ def status_line(text: str) -> tuple[Callable[[bool], None], Callable[[str], None
     line.visible = False
 
     def waiting(is_waiting: bool) -> None:
-        label.text = f"{clock.COMPILING}." if clock.compiling() else text
+        label.text = text
         line.classes(remove="failed")
         spinner.visible = True
         line.visible = is_waiting

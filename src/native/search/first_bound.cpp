@@ -1,5 +1,5 @@
 // The first bound of a box: when it is made, by the numbers over it and the cost of its corner.
-#include "search.hpp"
+#include "search/search.hpp"
 
 namespace trust {
 

@@ -1,10 +1,9 @@
-// Kernels of users' own, and those that numba compiled.
+// Kernels of users' own.
 #include <memory>
 
-#include "bindings.hpp"
-#include "numba_kernel.hpp"
-#include "python_kernel.hpp"
-#include "table_kernel.hpp"
+#include "bindings/bindings.hpp"
+#include "own/python_kernel.hpp"
+#include "own/table_kernel.hpp"
 
 namespace trust {
 
@@ -21,7 +20,7 @@ static std::shared_ptr<void> kept(nb::object owner) {
             }};
 }
 
-void bind_own_kernels(nb::module_& m) {
+void bind_own(nb::module_& m) {
     nb::class_<TableKernel, Kernel>(m, "TableKernel",
                                     "A kernel of C functions, see include/trust_kernel.h.")
         .def(
@@ -44,18 +43,6 @@ void bind_own_kernels(nb::module_& m) {
     nb::class_<PythonKernel, Kernel>(m, "PythonKernel",
                                      "A kernel of an object with a method `intervals`.")
         .def(nb::init<nb::object>(), nb::arg("object"));
-    nb::class_<NumbaKernel, Kernel>(m, "NumbaKernel", "A kernel of functions by numba.")
-        .def(
-            "__init__",
-            [](NumbaKernel* self, std::uintptr_t interval, std::uintptr_t relaxation,
-               std::uintptr_t errors, std::uintptr_t narrow, Array<const double> numbers,
-               Array<const i64> layout, Array<const double> scratch, std::size_t memory) {
-                new (self) NumbaKernel({interval, relaxation, errors, narrow}, std::move(numbers),
-                                       std::move(layout), std::move(scratch), memory);
-            },
-            nb::arg("interval"), nb::arg("relaxation"), nb::arg("errors"), nb::arg("narrow"),
-            nb::arg("numbers"), nb::arg("layout"), nb::arg("scratch"), nb::arg("memory"),
-            "From addresses, the model's arrays, and how many numbers a box keeps.");
 }
 
 }  // namespace trust

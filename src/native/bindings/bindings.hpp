@@ -9,7 +9,7 @@ void bind_kernel(nanobind::module_& m);
 void bind_machines(nanobind::module_& m);
 void bind_knapsack(nanobind::module_& m);
 void bind_points(nanobind::module_& m);
-void bind_own_kernels(nanobind::module_& m);
+void bind_own(nanobind::module_& m);
 void bind_search(nanobind::module_& m);
 void bind_trees(nanobind::module_& m);
 

@@ -5,7 +5,7 @@
 // box that it was found for, to be tried first on its parts.
 #include <cstdlib>
 
-#include "search.hpp"
+#include "search/search.hpp"
 
 namespace trust {
 

@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "bindings.hpp"
-#include "leads.hpp"
+#include "bindings/bindings.hpp"
+#include "sums/leads.hpp"
 #include "numpy.hpp"
 #include "sums/ensemble.hpp"
 #include "sums/incumbents.hpp"

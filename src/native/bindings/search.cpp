@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 #include "numpy.hpp"
-#include "search.hpp"
+#include "search/search.hpp"
 
 namespace trust {
 

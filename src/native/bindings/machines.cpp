@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 #include "numpy.hpp"
 #include "tsetlin/blocks.hpp"
 #include "tsetlin/inference.hpp"

@@ -16,11 +16,11 @@
 #include <optional>
 #include <vector>
 
-#include "boxes.hpp"
-#include "candidates.hpp"
-#include "following.hpp"
-#include "relations.hpp"
-#include "tree.hpp"
+#include "search/boxes.hpp"
+#include "search/candidates.hpp"
+#include "search/following.hpp"
+#include "search/relations.hpp"
+#include "search/tree.hpp"
 
 namespace trust {
 

@@ -9,7 +9,7 @@
 // the other, each on the costs that the multipliers of those before it leave.
 #include <cmath>
 
-#include "search.hpp"
+#include "search/search.hpp"
 
 namespace trust {
 

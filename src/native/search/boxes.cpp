@@ -1,4 +1,4 @@
-#include "boxes.hpp"
+#include "search/boxes.hpp"
 
 namespace trust {
 

@@ -1,4 +1,4 @@
-#include "leads.hpp"
+#include "sums/leads.hpp"
 
 #include <algorithm>
 #include <cmath>

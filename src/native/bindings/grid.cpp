@@ -1,5 +1,5 @@
 // From values to cells, as Python sees it.
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 #include "grid.hpp"
 #include "numpy.hpp"
 

@@ -1,7 +1,7 @@
 // Boxes of a search: how one is made of another, and what lies in one.
 #include <stdexcept>
 
-#include "search.hpp"
+#include "search/search.hpp"
 
 namespace trust {
 

@@ -1,5 +1,5 @@
 // Points that a multiplier buys: whether they meet the target, and cheaper ones near them.
-#include "search.hpp"
+#include "search/search.hpp"
 
 namespace trust {
 

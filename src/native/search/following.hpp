@@ -6,7 +6,7 @@
 #pragma once
 #include <vector>
 
-#include "candidates.hpp"
+#include "search/candidates.hpp"
 
 namespace trust {
 

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 #include "kernel.hpp"
 #include "numpy.hpp"
 

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "joined.hpp"
+#include "sums/joined.hpp"
 
 namespace trust {
 

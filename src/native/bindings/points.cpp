@@ -1,5 +1,5 @@
 // Sums of points and of tables as Python sees them.
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 #include "numpy.hpp"
 #include "sums/points.hpp"
 #include "sums/table_mend.hpp"

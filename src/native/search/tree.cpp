@@ -1,4 +1,4 @@
-#include "tree.hpp"
+#include "search/tree.hpp"
 
 namespace trust {
 

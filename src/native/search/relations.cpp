@@ -1,4 +1,4 @@
-#include "relations.hpp"
+#include "search/relations.hpp"
 
 #include <stdexcept>
 

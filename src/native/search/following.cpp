@@ -1,4 +1,4 @@
-#include "following.hpp"
+#include "search/following.hpp"
 
 #include <cstdlib>
 #include <limits>

@@ -1,7 +1,7 @@
 // The knapsack as Python sees it.
 #include <nanobind/stl/pair.h>
 
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 #include "knapsack/fixing.hpp"
 #include "knapsack/sack.hpp"
 #include "numpy.hpp"

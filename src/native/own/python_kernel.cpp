@@ -1,4 +1,4 @@
-#include "python_kernel.hpp"
+#include "own/python_kernel.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,5 +1,5 @@
 // The loop of branch and bound.
-#include "search.hpp"
+#include "search/search.hpp"
 
 namespace trust {
 
