@@ -89,10 +89,9 @@ class Bank(ABC):
         kernel, offset, width = self.tangent(weights)
         gains = np.zeros(len(costs) + 1)
         span = np.concatenate([np.zeros_like(sizes), sizes - 1]).astype(np.int64)
-        short = kernel.relaxation(
-            kernel.numbers, kernel.layout, span, 1, (needed - offset) / width, costs, math.inf,
-            gains, kernel.scratch.copy(), kernel.memory.copy(), 0,
-        )  # fmt: skip
+        short = kernel.native.relaxation(
+            span, 1, (needed - offset) / width, costs, math.inf, gains, kernel.memory.copy()
+        )
         there = [np.flatnonzero(np.isfinite(of)) for of in np.split(costs, first[1:])]
         price = [of[k] for of, k in zip(np.split(costs, first[1:]), there, strict=True)]
         each = [of[k] for of, k in zip(np.split(gains[:-1], first[1:]), there, strict=True)]

@@ -17,16 +17,12 @@ from numpy.typing import NDArray
 
 from trust_recourse import _native, model_file
 from trust_recourse.cells import (
-    ERRORS,
-    INTERVAL,
-    RELAXATION,
     Cells,
     Floats,
     Grid,
     Ints,
     Kernel,
     Score,
-    handed,
     of_class,
 )
 from trust_recourse.files import FileError
@@ -217,7 +213,7 @@ class Additive:
         cells = self.grid.cells(codes)
         if self.pairs:
             return np.asarray(np.add.accumulate(self._terms(cells), axis=0)[-1])
-        return self._sums(codes, cells)[0]
+        return np.asarray(self._sums(codes, cells)[0])
 
     def _sums(self, codes: Floats, cells: Cells) -> Floats:
         """The sum of all points at rows of codes, one after another, and that of their sizes."""
@@ -335,7 +331,6 @@ class Points(Kernel):
         rounding = 1e-12 + 8 * (len(points) + 3) * 2.0**-53 * size / self.width
         self.numbers = np.concatenate([parts[0] + 0.25, *parts[1:], [rounding]])
         self.layout = grid.first_cell.astype(np.int64)
-        self.scratch = np.zeros(1)
         self.slack = rounding * self.width  # what rounding may do to a sum, in points
 
     def told(self, price: Floats, memory: Floats, cells: Sequence[Ints]) -> tuple[Floats, Floats]:
@@ -345,63 +340,5 @@ class Points(Kernel):
 
     @cached_property
     def native(self) -> _native.Points:
-        """The same in C++."""
+        """The compiled bounds: see `src/native/sums/points.hpp`."""
         return _native.Points(self.numbers, self.layout)
-
-    @property
-    def interval(self) -> Any:
-        """The least and the greatest sum."""
-        return handed(INTERVAL, _interval)
-
-    @property
-    def relaxation(self) -> Any:
-        """The sum itself: what it must be is what is needed."""
-        return handed(RELAXATION, _relaxation)
-
-    @property
-    def errors(self) -> Any:
-        """None: the relaxation is the model."""
-        return handed(ERRORS, _errors)
-
-
-def _interval(
-    points: Any,
-    layout: Any,
-    span: Any,
-    out: Any,
-    scratch: Any,
-    memory: Any,
-    at: int,
-) -> None:
-    d, rounding = layout.shape[0], points[points.shape[0] - 1]
-    out[0], out[1] = -rounding, rounding
-    for f in range(d):
-        least, most = np.inf, -np.inf
-        for c in range(layout[f] + span[f], layout[f] + span[d + f] + 1):
-            least, most = min(least, points[c]), max(most, points[c])
-        out[0] += least
-        out[1] += most
-        out[2 + f] = most - least
-
-
-def _relaxation(
-    points: Any, layout: Any, span: Any, side: int, level: float, spend: Any, budget: float,
-    gains: Any, scratch: Any, memory: Any, at: int,
-) -> float:  # fmt: skip
-    d, rounding, most = layout.shape[0], points[points.shape[0] - 1], 0.0
-    for f in range(d):
-        best = -np.inf
-        for c in range(layout[f] + span[f], layout[f] + span[d + f] + 1):
-            gains[c] = side * points[c] if spend[c] < np.inf else -np.inf
-            best = max(best, gains[c])
-        most += best
-    base = 0.0 if side > 0 else 1.0  # from the other side it is about 1 − the sum
-    gains[gains.shape[0] - 1] = base + most + rounding
-    return level - base - rounding
-
-
-def _errors(
-    points: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any, lasting: bool
-) -> None:
-    for f in range(point.shape[0]):
-        out[f] = 0.0

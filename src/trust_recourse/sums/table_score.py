@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
 
 import numpy as np
 
@@ -34,7 +33,6 @@ class TableScore(Score):
         self.card, self.wanted, self.rises = card, wanted, wanted == 1
         self.grid = card.grid
         self.kernel = Tables(card.grid.sizes, card.points, card.pairs, card.base)
-        compile_all()
 
     def at(self, cells: Cells) -> Floats:
         """Confidence at rows of cells: the very floats of `predict_proba`."""
@@ -103,13 +101,3 @@ class _Smaller(TableScore):
     def at(self, cells: Cells) -> Floats:
         """It is the whole that judges points."""
         raise NotImplementedError
-
-
-@cache
-def compile_all() -> None:
-    """Reduce a question of one table, so that what is compiled is so before any clock runs."""
-    sizes, table = np.array([2, 2]), np.array([[0.0, 1.0], [1.0, 3.0]])
-    pair = Pair((0, 1), (np.arange(2), np.arange(2)), table)
-    kernel = Tables(sizes, [np.zeros(2), np.zeros(2)], [pair], 0.0)
-    costs, asked = np.array([0.0, 1.0, 0.0, 2.0]), Asked(1, 0.4, 0.8, 0.4)
-    reduced(kernel, [np.zeros(2), np.zeros(2)], [pair], costs, asked, math.inf, lambda _: True)
