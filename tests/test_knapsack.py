@@ -160,3 +160,15 @@ def test_an_answer_that_is_none_breaks_the_law():
     stays = lambda sack, _: knapsack.Choice(sack.first[:-1].copy(), 1)  # noqa: E731
     with mock.patch.object(knapsack, "cheapest", stays):
         assert any(law.judge(seed).broken for seed in range(5))
+
+
+def test_arrays_that_do_not_fit_are_refused():
+    sack, _, _ = a_sack(np.random.default_rng(0))
+    for other in (
+        sack._replace(gains=sack.gains[1:]),
+        sack._replace(first=sack.first + 1),
+        sack._replace(lines=sack.lines[1:]),
+        sack._replace(parts=sack.parts[1:]),
+    ):
+        with pytest.raises(ValueError, match="do not fit each other"):
+            cheapest(other, 0.0)
