@@ -35,7 +35,14 @@ Cells = NDArray[np.int32]
 Intervals = Callable[[Ints, Ints], Floats]  # first and last cells of n boxes → (n, 2 + d)
 
 
-NO_GUESS, GUESSED, MORE = 0, 1, 2  # what a search of a kernel's own ended with
+# A kernel's own search for a cheap point whose number (less it, if side is −1) reaches the level:
+# (side, level, offset, cells, costs, forced, point, trial, state). It starts at `point`, one
+# candidate for each feature, and writes the best point there. For each of the `forced` candidates it
+# tries what follows from that choice. `trial` is workspace. `state` is 0 before the first call;
+# state[0] is the work allowed in a call, after which there is MORE to do, and state[1] is above 0
+# once a point is found.
+Guess = Callable[[int, float, Ints, Ints, Floats, Ints, Ints, Ints, Ints], int]
+NO_GUESS, GUESSED, MORE = 0, 1, 2  # what such a call returns
 STATE = 9  # numbers of its state
 
 
@@ -72,7 +79,8 @@ class Grid:
     def sizes(self) -> Ints:
         """Cells of each feature, that of missing values included."""
         gaps = [len(feature.missing) > 0 for feature in self.schema]
-        return np.array([len(cuts) + 1 for cuts in self.cuts]) + np.array(gaps)
+        known = np.array([len(cuts) + 1 for cuts in self.cuts])
+        return np.asarray(known + np.array(gaps))
 
     @cached_property
     def first_cell(self) -> Ints:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 import json
 import math
 import os
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 import math
+import time
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -52,7 +52,8 @@ def binding(
     nodes = math.inf if node_limit is None else node_limit
     deadline = math.inf if time_limit is None else time.monotonic() + time_limit
     for waiting, (words, freed) in zip(range(len(left), 0, -1), left, strict=True):
-        if time.monotonic() >= deadline:
+        soon = max(deadline - time.monotonic(), 0.0)
+        if soon == 0.0:
             yield Beyond(words, best.most, 0.0, proved=False)
             continue
         problem = Problem(freed, Target(0.5), recourse.cost, recourse.wanted_at)
@@ -61,7 +62,7 @@ def binding(
             problem,
             scope="furthest",
             node_limit=None if nodes == math.inf else int(nodes // waiting),
-            time_limit=None if deadline == math.inf else max(deadline - time.monotonic(), 0.0) / waiting,
+            time_limit=None if deadline == math.inf else soon / waiting,
         )
         point, stopped = engine.max_confidence(best.codes, best.most)
         nodes -= engine.nodes

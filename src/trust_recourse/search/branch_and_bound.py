@@ -13,9 +13,9 @@ fall, −1.
 
 from __future__ import annotations
 
-import time
 import itertools
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -198,9 +198,7 @@ class BranchAndBound:
         while said == MORE:
             cancel.check()
             state[0] = WORK
-            said = kernel.guess(
-                side, level, offset, self.cells, costs, forced, point, trial, state
-            )
+            said = kernel.guess(side, level, offset, self.cells, costs, forced, point, trial, state)
             if time.monotonic() > self.deadline:
                 break
         cheaper = state[1] > 0 and self.cost_of(point) < self.search.cutoff

@@ -8,8 +8,8 @@ confidences, each recomputed from the model. It knows the model only by its `Sco
 
 from __future__ import annotations
 
-import time
 import math
+import time
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace

@@ -7,9 +7,9 @@ much of it, its greatest.
 
 from __future__ import annotations
 
-import time
 import itertools
 import math
+import time
 from collections.abc import Sequence
 
 import numpy as np

@@ -89,7 +89,8 @@ class Calibration(NamedTuple):
         at = np.clip(x.searchsorted(p, "right") - 1, 0, len(x) - 2)
         line = (y[at + 1] - y[at]) / (x[at + 1] - x[at]) * (p - x[at]) + y[at]
         # what is rounded beyond the end of a line would make the next one fall
-        return np.clip(np.where(p == x[-1], y[-1], line), y[at], y[at + 1]).astype(float)
+        ended = np.clip(np.where(p == x[-1], y[-1], line), y[at], y[at + 1])
+        return np.asarray(ended, float)
 
     @property
     def sound(self) -> bool:
@@ -234,8 +235,8 @@ class SumModel:
         nodes, f = self._nodes, int(self._nodes.feature[node])
         cells = np.arange(self.grid.sizes[f])
         if (first := nodes.first[node]) >= 0:
-            return nodes.goes_left[first + cells]
-        goes = cells <= nodes.cut[node]
+            return np.asarray(nodes.goes_left[first + cells])
+        goes: Bools = np.asarray(cells <= nodes.cut[node])
         if self.schema_[f].missing:
             goes[-1] = nodes.missing_left[node]
         return goes

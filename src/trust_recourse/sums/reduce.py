@@ -13,8 +13,8 @@ is a point whose sum was added up.
 
 from __future__ import annotations
 
-import time
 import math
+import time
 from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple

@@ -8,8 +8,8 @@ on. What is left are smaller tables; those of one bin of a feature become points
 
 from __future__ import annotations
 
-import time
 import math
+import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
