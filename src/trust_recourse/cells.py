@@ -37,7 +37,7 @@ Intervals = Callable[[Ints, Ints], Floats]  # first and last cells of n boxes â†
 
 # A kernel's own search for a cheap point whose number (less it, if side is âˆ’1) reaches the level:
 # (side, level, offset, cells, costs, forced, point, trial, state). It starts at `point`, one
-# candidate for each feature, and writes the best point there. For each of the `forced` candidates it
+# candidate for each feature, and writes the best point there. For each `forced` candidate it
 # tries what follows from that choice. `trial` is workspace. `state` is 0 before the first call;
 # state[0] is the work allowed in a call, after which there is MORE to do, and state[1] is above 0
 # once a point is found.
