@@ -372,10 +372,9 @@ class Kernel(ABC):
             if not isinstance(made, Handed):
                 given = f"the kernel's {name} is a {type(made).__name__}"
                 raise TypeError(f"{given}; expected cells.Handed({name.upper()}, function)")
-        addresses = [function.address for function in functions]
-        return _native.NumbaKernel(
-            *addresses, self.numbers, self.layout, self.scratch, len(self.memory)
-        )
+        interval, relaxation, errors, narrow = (function.address for function in functions)
+        arrays = self.numbers, self.layout, self.scratch
+        return _native.NumbaKernel(interval, relaxation, errors, narrow, *arrays, len(self.memory))
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the compiled kernel, which is made again where it is needed."""
