@@ -81,7 +81,8 @@ SUBJECTS = (
     Subject(
         "own.md", "Models and relations of your own",
         {sums: ("Additive", "SumModel"),
-         cells: ("Grid", "Kernel", "Score", "CellModel"), testing: ("check_cell_model",),
+         cells: ("Grid", "Kernel", "PythonKernel", "TableKernel", "Score", "CellModel"),
+         testing: ("check_cell_model",),
          schema: ("Relation",)},
     ),
 )  # fmt: skip

@@ -2,6 +2,7 @@
 #include "bindings/bindings.hpp"
 
 NB_MODULE(_native, m) {
+    nanobind::set_leak_warnings(false);  // models may live as long as the interpreter
     m.doc() = "Compiled bounds, searches and training.";
     trust::bind_kernel(m);
     trust::bind_machines(m);

@@ -4,7 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <optional>
-#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "bindings/bindings.hpp"
@@ -91,35 +91,6 @@ static nb::tuple tree_of(const Search& search) {
                  nb::rv_policy::copy));
 }
 
-struct Probe {
-    static nb::list dump(Search& s) {
-        nb::list all;
-        std::vector<i32> slots = s.boxes_.heap_;
-        if (s.held_ >= 0) slots.push_back(s.held_);
-        const i64 d = s.d();
-        for (i32 slot : slots) {
-            const Waiting& w = s.boxes_[slot];
-            const int mark = w.relaxed + 2 * w.failed + 4 * w.off + 8 * w.lost + 16 * w.sure;
-            nb::list one;
-            one.append(w.node); one.append(w.key); one.append(w.split); one.append(w.where); one.append(mark);
-            auto b = s.box(slot);
-            one.append(to_numpy(std::vector<i32>(b.first, b.first + 2 * d)));
-            auto m = s.boxes_.memory(slot);
-            one.append(to_numpy(std::vector<double>(m.begin(), m.end())));
-            if (s.around_) {
-                one.append(to_numpy(std::vector<i32>(s.boxes_.loss(slot), s.boxes_.loss(slot) + d)));
-                one.append(to_numpy(std::vector<i32>(s.boxes_.worst(slot), s.boxes_.worst(slot) + d)));
-            }
-            all.append(one);
-        }
-        nb::list rest;
-        for (auto& c : s.conditions_) rest.append(c.multiplier);
-        rest.append(s.bound_); rest.append(s.enough_); rest.append(s.needed_);
-        all.append(rest);
-        return all;
-    }
-};
-
 void bind_search(nb::module_& m) {
     nb::enum_<Said>(m, "Said", "Why a search pauses.")
         .value("DONE", Said::done, "Nothing is left to search.")
@@ -148,7 +119,6 @@ void bind_search(nb::module_& m) {
             "Start a question: the target's number within low and high, or as great as can be.")
         .def("run", &Search::run, nb::arg("boxes"), nb::call_guard<nb::gil_scoped_release>(),
              "Open so many boxes at most.")
-        .def("dump", &Probe::dump)
         .def("tree", &tree_of, "The tree of a proof in preorder.")
         .def_prop_ro(
             "corner",

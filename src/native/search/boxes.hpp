@@ -55,7 +55,6 @@ class Boxes {
     i32* worst(i32 slot) { return worst_.data() + d_ * slot; }
 
   private:
-    friend struct Probe;
     bool before(i32 a, i32 b) const {
         const Waiting &one = slots_[a], &other = slots_[b];
         return one.key < other.key || (one.key == other.key && one.node > other.node);

@@ -81,7 +81,6 @@ class Search {
     i64 heuristic_from = 0;
 
   private:
-    friend struct Probe;
     static constexpr i32 NOBODY = -1;
 
     // A condition on what the candidates cost after the multipliers of other conditions.
