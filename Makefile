@@ -3,8 +3,8 @@ PYTHON ?= python3
 PYTHON311 ?= python3.11
 PYTHON312 ?= python3.12
 BIN := .venv/bin
-# Python compiles what it loads and keeps that; where the environment forbids it to, every process compiles
-# for seconds again. To have pip compile all there is would take half a minute.
+# Python keeps the bytecode of what it loads, unless the environment forbids that: every process would then
+# need seconds more. Bytecode of all packages would take pip half a minute.
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/pip --disable-pip-version-check -q install --no-compile -c constraints.txt
 

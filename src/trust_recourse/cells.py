@@ -200,7 +200,6 @@ class Kernel(ABC):
 
     numbers: Floats = np.empty(0)
     layout: Ints = np.empty(0, np.int64)
-    scratch: Floats
     memory: Floats = np.empty(0)
     rounding: float = 0.0  # how far its number may lie from the model's own, which is rounded
 

@@ -68,7 +68,7 @@ def demo(
     Example: `trust-recourse demo --seed 7 --epochs 20`
     """
     console = page.console(markup=True)
-    with console.status("Starting. The first time ever this compiles for half a minute."):
+    with console.status("Starting"):
         X, y = _warm_start()
     _patients(console, X, y)
     model = _learnt(console, X, y, seed, epochs)
@@ -86,7 +86,7 @@ def demo(
 
 
 def _warm_start() -> tuple[pd.DataFrame, pd.Series[int]]:
-    """Load the patients and compile all that is timed later."""
+    """Load the patients and all packages that are needed later."""
     from trust_recourse import PTMClassifier, Recourse, haberman
 
     X, y = haberman()

@@ -62,12 +62,6 @@ class Splits(NamedTuple):
     memory: Floats  # (rows, numbers)
 
 
-def ready(kernel: Kernel) -> None:
-    """Compile what a kernel needs, on first use."""
-    kernel.native  # noqa: B018
-    kernel.guess  # noqa: B018
-
-
 class BranchAndBound:
     """A search over candidates; each of its questions starts afresh.
 

@@ -36,7 +36,7 @@ from trust_recourse.question import SLACK, Point, Problem, Target
 from trust_recourse.schema import ActionSet, Feature, Schema
 from trust_recourse.schema.relations import equal, only
 from trust_recourse.schema.steps import moved, multiple_below, steps_to
-from trust_recourse.search.branch_and_bound import ROUNDING, BranchAndBound, Splits, ready
+from trust_recourse.search.branch_and_bound import ROUNDING, BranchAndBound, Splits
 from trust_recourse.search.candidates import candidates, in_a_row
 from trust_recourse.search.following import Following, following
 from trust_recourse.search.loss import ABOVE, about, loss, refuse_unfinished
@@ -556,8 +556,7 @@ class Exact:
 
     @cached_property
     def _deadline(self) -> float:
-        """When time is up, from when all was compiled on."""
-        ready(self.searched.kernel)
+        """When time is up."""
         return math.inf if self.time_limit is None else time.monotonic() + self.time_limit
 
     def _told(self, codes: Floats) -> Point:

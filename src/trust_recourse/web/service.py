@@ -82,7 +82,7 @@ def service(state: AppState, *, key: str | None = None) -> FastAPI:
 
 
 class _Example:
-    """The worked example; working it out compiles what every question needs."""
+    """The worked example."""
 
     def __init__(self, state: AppState) -> None:
         self.state, self.ready = state, False

@@ -143,7 +143,7 @@ class AppState:
             self._open.discard(called_off)
 
     def _warm_up(self) -> None:
-        """Compile what searches need, once; that is not to count against their time."""
+        """Load what searches need, once; their time does not count it."""
         with self._warming:
             if self.recourse.exact and not self._warm.is_set():
                 self.recourse.find(person_like(self.recourse), node_limit=1)
