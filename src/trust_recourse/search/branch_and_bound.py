@@ -23,7 +23,7 @@ import numpy as np
 
 from trust_recourse import _native, cancel
 from trust_recourse._native import Said
-from trust_recourse.cells import MORE, STATE, Candidates, Condition, Floats, Ints, Kernel
+from trust_recourse.cells import MORE, STATE, Candidates, Condition, Floats, Ints
 from trust_recourse.search.following import Following
 
 NODES_A_CALL = 256  # between two looks at the clock, at most; of great models fewer

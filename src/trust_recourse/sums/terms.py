@@ -25,8 +25,6 @@ from trust_recourse import _native
 from trust_recourse.cells import Floats, Ints, Kernel
 from trust_recourse.sums.layout import TERM_LEAF, H, T, told
 
-SWEEPS = 4  # up and down the features, for each box
-LEAST, MOST = 1e-12, 1e9  # multipliers below it are none, those above it too many
 
 
 class Terms(Kernel):
