@@ -43,7 +43,7 @@ void bind_own_kernels(nb::module_& m) {
             "kept.");
     nb::class_<PythonKernel, Kernel>(m, "PythonKernel",
                                      "A kernel of an object with a method `intervals`.")
-        .def(nb::init<nb::object>(), nb::arg("object"));
+        .def(nb::init<nb::object>(), nb::arg("bounds"));
     nb::class_<NumbaKernel, Kernel>(m, "NumbaKernel", "A kernel of functions by numba.")
         .def(
             "__init__",
