@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from trust_recourse.cells import Condition, Grid
 from trust_recourse.cost import Cost
+from trust_recourse.search import branch_and_bound
 from trust_recourse.search.branch_and_bound import BranchAndBound
 from trust_recourse.search.candidates import candidates
+from trust_recourse.search.loss import about
 from worlds import LOAN, card
 
 
@@ -60,3 +62,14 @@ def test_several_conditions_are_met_at_once_as_by_enumeration(seed):
     assert (found.point is not None) == met.any()
     if met.any():
         assert search.cost_of(found.point) == pytest.approx(costs[met].min(), rel=1e-12)
+
+
+def test_too_many_boxes_stop_a_search_as_a_limit_does(monkeypatch):
+    score = card(5).score_of(1)
+    own = np.array([12.0, 9.0, 2.0])
+    features = candidates(score.grid, LOAN.action_set_of(own), Cost.named("l1"))
+    ends = score.interval(0.99, 2.0)
+    for most, stopped in ((1, True), (10_000, False)):
+        monkeypatch.setattr(branch_and_bound, "MOST_BOXES", most)
+        search = BranchAndBound(features, [about(score, features)])
+        assert search.best(*ends, 1, lambda _: False).stopped is stopped

@@ -42,7 +42,7 @@ void bind_own(nb::module_& m) {
             "kept.");
     nb::class_<PythonKernel, Kernel>(m, "PythonKernel",
                                      "A kernel of an object with a method `intervals`.")
-        .def(nb::init<nb::object>(), nb::arg("owner"));
+        .def(nb::init<nb::object>(), nb::arg("bounds"));
 }
 
 }  // namespace trust

@@ -86,7 +86,7 @@ class Robust:
 
 @dataclass(frozen=True, eq=False)
 class Beside:
-    """One more condition: that another score of the same family is at least so much, too.
+    """One more condition: that another score is at least so much, too.
 
     At a point it is `met` by the word of whoever asks.
     """

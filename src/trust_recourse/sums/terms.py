@@ -26,7 +26,6 @@ from trust_recourse.cells import Floats, Ints, Kernel
 from trust_recourse.sums.layout import TERM_LEAF, H, T, told
 
 
-
 class Terms(Kernel):
     """The kernel of a sum of terms."""
 
