@@ -10,7 +10,7 @@ PIP := $(BIN)/pip --disable-pip-version-check -q install --no-compile -c constra
 
 SECONDS ?= 600
 
-.PHONY: demo test types quick laws bench bench-advice bench-trees bench-additive bench-portfolio bench-reasons stress outside postgres chromium nginx peers reproduce reproduce-quick clean docs package sdist sbom coverage bench-installs
+.PHONY: demo test types tidy sanitize quick laws bench bench-advice bench-trees bench-additive bench-portfolio bench-reasons stress outside postgres chromium nginx peers reproduce reproduce-quick clean docs package sdist sbom coverage bench-installs
 
 demo: .venv/.cli,bayes
 	$(BIN)/trust-recourse demo
@@ -20,11 +20,30 @@ test:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
-	$(BIN)/mypy
+	$(MAKE) -j 2 types tidy
 	$(BIN)/pytest -n 2 --dist worksteal
 
 types: .venv/.dev
 	$(BIN)/mypy
+
+tidy: .venv/.dev
+	$(BIN)/clang-format --dry-run -Werror $$(git ls-files 'src/native/*.?pp')
+	$(BIN)/clang-tidy -p build/native --quiet $$(git ls-files 'src/native/*.cpp')
+
+# Kernels, laws and fuzzers of the readers of models, with the sanitizers of GCC.
+SANITIZED := build/sanitized
+sanitize: .venv/.dev
+	$(BIN)/cmake -G Ninja -S src/native -B build/sanitize -DCMAKE_BUILD_TYPE=Debug -DTRUST_SANITIZE=ON \
+		-DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
+		-Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >/dev/null
+	$(BIN)/cmake --build build/sanitize
+	rm -rf $(SANITIZED) && mkdir -p $(SANITIZED)
+	cp -r src/trust_recourse $(SANITIZED)/ && rm -f $(SANITIZED)/trust_recourse/_native.*.so
+	$(BIN)/cmake --install build/sanitize --prefix $(SANITIZED) >/dev/null
+	export LD_PRELOAD=$$($${CXX:-c++} -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 \
+		UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONPATH=$(CURDIR)/$(SANITIZED):$(CURDIR)/tests && \
+	$(BIN)/python -m laws $(LAW:%=--law %) --seconds $(SECONDS) && \
+	$(BIN)/pytest -q -p no:cacheprovider tests/sums/test_hostile_files.py tests/test_own_kernels.py tests/test_knapsack.py
 
 # The site, from docs/, to be opened as files, its notebooks run; then every page in a browser, where there is one.
 docs: .venv/.docs chromium
@@ -186,7 +205,7 @@ COMPILER = test -n "$$CXX" || ! test -x $(BIN)/zig-c++ || export CXX='$(CURDIR)/
 
 # The extension lies beside the modules that use it, and is built again where its sources changed.
 .venv/.native: $(shell find src/native -type f) .venv/.build
-	$(COMPILER) $(BIN)/cmake -G Ninja -S src/native -B build/native -DCMAKE_BUILD_TYPE=Release $$CMAKE_ARGS \
+	$(COMPILER) $(BIN)/cmake -G Ninja -S src/native -B build/native -DCMAKE_BUILD_TYPE=Release -DCMAKE_EXPORT_COMPILE_COMMANDS=ON $$CMAKE_ARGS \
 		-DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
 		-Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >/dev/null
 	$(BIN)/cmake --build build/native

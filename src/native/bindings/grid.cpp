@@ -1,6 +1,7 @@
 // From values to cells, as Python sees it.
-#include "bindings/bindings.hpp"
 #include "grid.hpp"
+
+#include "bindings/bindings.hpp"
 #include "numpy.hpp"
 
 namespace trust {

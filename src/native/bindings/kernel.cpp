@@ -1,10 +1,11 @@
 // The seam as Python sees it.
+#include "kernel.hpp"
+
 #include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "bindings/bindings.hpp"
-#include "kernel.hpp"
 #include "numpy.hpp"
 
 namespace trust {

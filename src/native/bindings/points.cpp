@@ -1,7 +1,8 @@
 // Sums of points and of tables as Python sees them.
+#include "sums/points.hpp"
+
 #include "bindings/bindings.hpp"
 #include "numpy.hpp"
-#include "sums/points.hpp"
 #include "sums/table_mend.hpp"
 #include "sums/tables.hpp"
 

@@ -1,4 +1,6 @@
 // The search as Python sees it.
+#include "search/search.hpp"
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
@@ -9,7 +11,6 @@
 
 #include "bindings/bindings.hpp"
 #include "numpy.hpp"
-#include "search/search.hpp"
 
 namespace trust {
 

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "bindings/bindings.hpp"
-#include "sums/leads.hpp"
 #include "numpy.hpp"
 #include "sums/ensemble.hpp"
 #include "sums/incumbents.hpp"
 #include "sums/layout.hpp"
+#include "sums/leads.hpp"
 #include "sums/reduce.hpp"
 #include "sums/terms.hpp"
 

@@ -177,7 +177,7 @@ class Search {
 
     const Candidates candidates_;
     std::vector<Condition> conditions_;
-    const std::optional<Around> around_;
+    const std::unique_ptr<const Around> around_;  // none unless a condition asks around a point
     const Relations relations_;
     const Following following_;
     const i64 most_boxes_;

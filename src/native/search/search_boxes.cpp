@@ -16,12 +16,12 @@ Search::Search(Candidates candidates, std::vector<Condition> conditions,
                i64 most_boxes)
     : candidates_(std::move(candidates)),
       conditions_(std::move(conditions)),
-      around_(std::move(around)),
+      around_(around ? std::make_unique<const Around>(std::move(*around)) : nullptr),
       relations_(std::move(relations)),
       following_(std::move(following)),
       most_boxes_(most_boxes),
       memory_(memory_in_all(conditions_)),
-      boxes_(candidates_.features(), memory_, around_.has_value()) {
+      boxes_(candidates_.features(), memory_, around_ != nullptr) {
     const std::size_t d = candidates_.features(), n = candidates_.many();
     if (conditions_.size() < (around_ ? 2 : 1))
         throw std::invalid_argument("a search needs a condition on the point itself");

@@ -133,7 +133,7 @@ void Terms::errors(Span /*span*/, const i64* point, std::span<double> out, bool 
         double bound = sweeps.constant(term.term);
         for (const auto& entry : entries) bound += dual_->h[lay_.atom_at(entry.entry, point)];
         for (const auto& leaf : sweeps.box().leaves(term)) {
-            if (!holds(leaf, entries, point)) continue;
+            if (!holds(sweeps.box(), leaf, entries, point)) continue;
             const double error = bound - dual_->side * sweeps.value(leaf);
             for (const auto& entry : entries)
                 out[lay_.feature[entry.entry]] += error / double(entries.size());
@@ -143,9 +143,8 @@ void Terms::errors(Span /*span*/, const i64* point, std::span<double> out, bool 
 }
 
 // Whether a point lies in a gathered leaf.
-bool Terms::holds(const Gathered::Leaf& leaf, std::span<const Gathered::Entry> entries,
-                  const i64* point) const {
-    const Gathered& box = dual_->sweeps.box();
+bool Terms::holds(const Gathered& box, const Gathered::Leaf& leaf,
+                  std::span<const Gathered::Entry> entries, const i64* point) const {
     i64 p = leaf.pair;
     for (const auto& entry : entries) {
         const Gathered::Pair& pair = box.pair(p++);

@@ -49,8 +49,8 @@ class Terms final : public Kernel {
     const double* living(const double* memory) const { return memory + 1 + lay_.atoms; }
     bool meets(Span span, i64 leaf, i64 entry, i64 many) const;
     void blame(Span span, i64 entry, i64 many, double width, double* out) const;
-    bool holds(const Gathered::Leaf& leaf, std::span<const Gathered::Entry> entries,
-               const i64* point) const;
+    bool holds(const Gathered& box, const Gathered::Leaf& leaf,
+               std::span<const Gathered::Entry> entries, const i64* point) const;
 
     std::shared_ptr<const Model> model_;
     const TermLayout& lay_;
