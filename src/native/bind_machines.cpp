@@ -99,7 +99,7 @@ i64 guess(const Machine& machine, i64 side, double level, Array<const i64> offse
 void bind_bounds(nb::module_& m) {
     nb::class_<Machine, Kernel> made(m, "Machine", "Bounds on the number of a Tsetlin machine.");
     made.attr("LONG") = Machine::LONG;
-    made        .def(
+    made.def(
             "__init__",
             [](Machine* made, Array<const double> numbers, Array<const i64> layout) {
                 new (made) Machine(std::make_shared<const MachineTables>(numbers, layout));
