@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "tsetlin/clones.hpp"
 #include "tsetlin/lanes.hpp"
@@ -95,49 +96,74 @@ TRUST_CLONES void interval_of(const Tables& m, Span span, double* out, MachineRo
     out[1] = ends.high + rounding;
 }
 
-// E[gain] under the law of the other clauses: law[w] = keep · b[w] + (1 - keep) · b[w - 1].
+// Means under the law of the vote without one clause, for eight clauses at a time.
 //
-// b is recovered from the end at which the recursion does not magnify errors.
-double without_one(const double* law, std::size_t C, double keep, const double* gain) {
-    const double other = 1.0 - keep;
-    double total = 0.0, b = 0.0;
-    if (keep >= 0.5) {
-        const double scale = 1.0 / keep;
-        for (std::size_t w = 0; w < C; ++w) {
-            b = (law[w] - other * b) * scale;
-            total += b * gain[w];
+// The law is keep · b[w] + (1 - keep) · b[w - 1], where b is that of the other clauses, and keep
+// the probability that this one leaves w as it is. b is recovered from the end at which the
+// recursion does not magnify errors: from the first entry where keep is a half or more, else from
+// the last. Each recursion waits for its own last step, so eight side by side take as long as one.
+struct Eight {
+    std::size_t many = 0;
+    std::size_t clause[8];
+    double rest[8], scale[8];
+
+    void add(std::size_t j, double keep, bool forward) {
+        clause[many] = j;
+        rest[many] = forward ? 1.0 - keep : keep;
+        scale[many] = 1.0 / (forward ? keep : 1.0 - keep);
+        ++many;
+    }
+
+    // mean[j] of each clause: E[gain] under its b.
+    [[gnu::always_inline]] void take(const double* law, const double* gain, std::size_t C,
+                                     bool forward, double* mean) {
+        for (std::size_t l = many; l < 8; ++l) rest[l] = scale[l] = 0.0;
+        double b[8] = {}, total[8] = {};
+        for (std::size_t t = 0; t < C; ++t) {
+            const double at = forward ? law[t] : law[C - t];
+            const double worth = forward ? gain[t] : gain[C - 1 - t];
+            for (std::size_t l = 0; l < 8; ++l) {
+                b[l] = (at - rest[l] * b[l]) * scale[l];
+                total[l] += b[l] * worth;
+            }
         }
-        return total;
+        for (std::size_t l = 0; l < many; ++l) mean[clause[l]] = total[l];
+        many = 0;
     }
-    const double scale = 1.0 / other;
-    for (std::size_t w = C; w > 0; --w) {
-        b = (law[w] - keep * b) * scale;
-        total += b * gain[w - 1];
+};
+
+// mean[j]: E[gain] under the law of the clauses but j, which fire with probabilities q.
+[[gnu::always_inline]] inline void without_each(const double* law, const double* q,
+                                                const double* gain, std::size_t C, double* mean) {
+    for (const bool forward : {true, false}) {
+        Eight eight;
+        for (std::size_t j = 0; j < C; ++j) {
+            const double keep = j < C / 2 ? 1.0 - q[j] : q[j];
+            if ((keep >= 0.5) != forward) continue;
+            eight.add(j, keep, forward);
+            if (eight.many == 8) eight.take(law, gain, C, forward, mean);
+        }
+        if (eight.many > 0) eight.take(law, gain, C, forward, mean);
     }
-    return total;
 }
 
 // weight[j]: more than the number can change on the span when q_j changes by 1.
 //
 // With Δ the steps of g, that is E[Δ(v of the other clauses)]: at most E[max Δ up to v] at the
 // greatest votes, and at most E[max Δ from v on] at the least.
-void clause_weights(const Tables& m, MachineRoom& room) {
+[[gnu::always_inline]] inline void clause_weights(const Tables& m, MachineRoom& room) {
     if (m.link == Link::linear) {
         for (std::size_t j = 0; j < m.C; ++j) room.weight[j] = std::abs(m.g[j]);
         return;
     }
     const double steepest = m.rise[m.C - 1];
-    for (std::size_t j = 0; j < m.C; ++j) {
-        room.weight[j] = steepest;
-        if (m.link != Link::step) continue;
-        const bool votes_for = j < m.C / 2;
-        const double low = room.down[j], high = room.up[j];
-        const double upper =
-            without_one(room.law_up.data(), m.C, votes_for ? 1.0 - high : high, m.rise);
-        const double lower =
-            without_one(room.law_down.data(), m.C, votes_for ? 1.0 - low : low, m.fall);
-        room.weight[j] = std::min(steepest, std::max(std::min(upper, lower), 0.0) + ROUNDING);
-    }
+    std::ranges::fill(room.weight, steepest);
+    if (m.link != Link::step) return;
+    std::vector<double>&upper = room.one, &lower = room.two;
+    without_each(room.law_up.data(), room.up.data(), m.rise, m.C, upper.data());
+    without_each(room.law_down.data(), room.down.data(), m.fall, m.C, lower.data());
+    for (std::size_t j = 0; j < m.C; ++j)
+        room.weight[j] = std::min(steepest, std::max(std::min(upper[j], lower[j]), 0.0) + ROUNDING);
 }
 
 // A condition on a box: its number, or 1 - it, reaches a level within a budget.
