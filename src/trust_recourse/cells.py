@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,9 @@ from trust_recourse.cost import Cost
 from trust_recourse.floats import first_float, last_float_before
 from trust_recourse.schema import ActionSet, Feature, Schema
 from trust_recourse.wording import brief
+
+if TYPE_CHECKING:
+    from trust_recourse.question import Radius
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -539,14 +542,20 @@ class Score(ABC):
         raise NotImplementedError
 
     def radius(
-        self, schema: Schema, codes: Floats, threshold: float, norm: str, steps: Floats
-    ) -> float | None:
+        self,
+        schema: Schema,
+        codes: Floats,
+        threshold: float,
+        norm: str,
+        steps: Floats,
+        boxes: float = math.inf,
+    ) -> Radius | None:
         """The distance to the nearest confidence below a threshold; None: see `on`.
 
         `steps` is by what multiples each feature moves: by any number if it is 0, and not at all
-        if it is NaN, see `Schema.steps`.
+        if it is NaN, see `Schema.steps`. A search for it opens at most so many boxes.
         """
-        del schema, codes, threshold, norm, steps
+        del schema, codes, threshold, norm, steps, boxes
         return None
 
     def noise(

@@ -500,6 +500,31 @@ class Survival:
         return made
 
 
+class Radius(float):
+    """A certified radius: a float that is `exact`, or else a proved lower bound on the radius.
+
+    As text a bound is written with its sign.
+
+    >>> Radius(0.25), Radius(0.25, exact=False), min(Radius(0.25, exact=False), 0.5).exact
+    (0.25, ≥ 0.25, False)
+    """
+
+    __slots__ = ("exact",)
+    exact: bool
+
+    def __new__(cls, value: float, exact: bool = True) -> Radius:
+        """A number that is the radius if it is exact, and at most the radius if not."""
+        made = super().__new__(cls, value)
+        made.exact = exact
+        return made
+
+    def __getnewargs__(self) -> tuple[float, bool]:  # type: ignore[override]
+        return float(self), self.exact
+
+    def __repr__(self) -> str:
+        return f"{'' if self.exact else '≥ '}{float(self)!r}"
+
+
 @dataclass(frozen=True, eq=False)
 class Option:
     """One way to be accepted: numbers alone, in the person's own units.

@@ -31,13 +31,14 @@ from trust_recourse.explain import (
 )
 from trust_recourse.fewest import Fewest, n_changes
 from trust_recourse.files import write_whole
-from trust_recourse.measure import COPIES, Robustness, robustness
+from trust_recourse.measure import COPIES, Robustness, radius_boxes, robustness
 from trust_recourse.question import (
     Floats,
     Option,
     Point,
     Problem,
     Question,
+    Radius,
     Reach,
     Status,
     Survival,
@@ -48,6 +49,7 @@ from trust_recourse.question import (
 from trust_recourse.schema.scalars import plain
 from trust_recourse.search.binding import binding
 from trust_recourse.search.exact import Exact, Norm, Traced, radius
+from trust_recourse.search.loss import Budget
 from trust_recourse.search.ranges import ORDERED, Range, ranges
 from trust_recourse.softmax import Lead, told_shares
 from trust_recourse.wording import level, significant, some
@@ -148,26 +150,63 @@ class Result:
 
     # ------------------------------------------------------------ how safe, how far, how proved
 
-    def radius(self, option: int = 0, norm: Norm = "linf", *, continuous: bool = False) -> float:
+    def radius(
+        self,
+        option: int = 0,
+        norm: Norm = "linf",
+        *,
+        continuous: bool = False,
+        node_limit: int | None = None,
+        time_limit: float | None = None,
+    ) -> Radius:
         """The certified distance from an option to the nearest loss of the decision.
 
         In scaled units. Strictly within it no change of numbers, integers and ordinals, immutable
         ones too, loses the decision; they move by their steps, so of a count of 2 the nearest
-        values are 1 and 3. Of a question by mode "wins" the decision is that the class wins. Where
-        a model has slopes it may be less than it could by "l1" and "l2", and of several classes.
+        values are 1 and 3. Of a question by mode "wins" the decision is that the class wins.
 
-        If it is continuous, as in the paper, numbers move by fractions of their steps too, and
-        ordinals stay: then it is 0 where the option sits on the edge of a cell beyond which the
-        decision is lost.
+        Parameters
+        ----------
+        option : its place in `options`.
+        norm : "linf" (each feature by itself), "l1" or "l2" (all changes together).
+        continuous : numbers move by fractions of their steps too, as in the paper, and ordinals
+            stay. The radius is 0 where the option lies on the edge of a cell beyond which the
+            decision is lost.
+        node_limit : boxes that the search may bound; None for no limit.
+        time_limit : seconds of search; None for no limit.
+
+        Returns
+        -------
+        A `Radius`: a float with the attribute `exact`. If it is not exact, it is a proved lower
+        bound on the radius: a limit ended the search, or the model has slopes and the search for
+        "l1", "l2" or several classes gives only a bound. Without limits every other radius is
+        exact.
+
         """
         self.check_model()
         recourse = self.recourse
         recourse._need_cells("radius")
         if norm not in ("linf", "l2", "l1"):
             raise ValueError(f"norm={norm!r}; expected 'linf', 'l2' or 'l1'")
+        limits = Question(node_limit=node_limit, time_limit=time_limit)
         codes, decision = self._option(option).codes, self.decision
+        seconds = limits.time_limit
+        budget = Budget(
+            math.inf if limits.node_limit is None else limits.node_limit,
+            math.inf if seconds is None else time.monotonic() + seconds,
+        )
         score = recourse.score_for(decision)
-        return radius(score, recourse.schema, codes, decision.confidence, norm, continuous)
+        return radius(score, recourse.schema, codes, decision.confidence, norm, continuous, budget)
+
+    def quick_radius(self, option: int = 0) -> Radius:
+        """The radius as far as a fixed number of boxes proves it; a lower bound if not `exact`.
+
+        Tables, pages and reports show it. The number of boxes depends on the model alone. The time
+        limit of the question, if it has one, ends the search too.
+        """
+        self.recourse._need_cells("radius")
+        boxes = radius_boxes(self.recourse.score_for(self.decision))
+        return self.radius(option, node_limit=boxes, time_limit=self.question.time_limit)
 
     def robustness(
         self,
@@ -506,7 +545,7 @@ class Result:
                 for name, change in option.changes.items()
             },
             confidence=option.confidence,
-            radius=self.radius(at),
+            radius=self.quick_radius(at),
             noise=kept.probability,
             noise_low=kept.low,
             noise_high=kept.high,

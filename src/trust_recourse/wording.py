@@ -257,18 +257,30 @@ def between(low: float, high: float) -> str:
 def distance(radius: float | None) -> str:
     """Write a radius within which a decision is kept, rounded down; None is one that is not known.
 
+    A `Radius` that is only a lower bound has a sign before it.
+
     >>> distance(0.0756), distance(0.00012349), distance(1e-17), distance(math.inf), distance(None)
     ('0.075', '0.00012', '0', 'any', 'unknown')
     >>> distance(0.0000000077)
     'next to 0'
     """
-    if radius is None:
+    exact = getattr(radius, "exact", True)
+    if radius is None or (radius < SMALL and not exact):
         return "unknown"
     if radius == math.inf:
         return "any"
     if radius < SMALL:
         return "0" if radius < TINY else "next to 0"
-    return floored(radius, digits=max(3, 1 - _decimal(radius).adjusted()))
+    least = floored(radius, digits=max(3, 1 - _decimal(radius).adjusted()))
+    return least if exact else f"≥ {least}"
+
+
+AT_LEAST = "≥: a fixed budget of work ended the search, so the radius is at least this."
+
+
+def is_bound(radius: float | None) -> bool:
+    """Whether a radius is only a lower bound that is proved."""
+    return not getattr(radius, "exact", True)
 
 
 def unbroken(text: str) -> str:

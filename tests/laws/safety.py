@@ -150,9 +150,26 @@ def _check_noise(court, around, result, threshold) -> None:
         told = result.radius(norm=norm, continuous=continuous)
         alike = math.isclose(told, least, rel_tol=NEAR) or told == least
         court.law(alike, f"radius {norm}, {continuous}: {told!r}, by enumeration {least!r}")
+        _check_budget(court, result, norm, continuous, told)
     court.count("radii that end somewhere", least < math.inf)
     court.count("radii on steps", least < math.inf and not continuous)
     _check_robustness(court, around, result, moved, ~lost, continuous)
+
+
+def _check_budget(court, result, norm, continuous, told) -> None:
+    """What few boxes prove is at most the radius, and all of it where they are enough."""
+    boxes = int(one_of(court.rng, 1, 3, 10, 30))
+    some, all_of_it = (
+        result.radius(norm=norm, continuous=continuous, node_limit=limit)
+        for limit in (boxes, 10**6)
+    )
+    name = f"radius {norm}, {continuous}"
+    court.law(0.0 <= some <= told, f"{name} by {boxes} boxes: {some!r}, it is {told!r}")
+    court.law(not some.exact or some == told, f"{name} by {boxes} boxes: {some!r}, it is {told!r}")
+    same = (all_of_it, all_of_it.exact) == (told, told.exact)
+    court.law(same, f"{name} by many boxes: {all_of_it!r}, it is {told!r}")
+    court.count("radii of which a part is proved", 0.0 < some < told)
+    court.count("radii that few boxes prove", some.exact)
 
 
 def _check_robustness(court, around, result, moved, kept, continuous) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
@@ -31,7 +31,7 @@ PANDAS = {"bigint": "Int64", "double": "float64", "boolean": "boolean", "string"
 class Job:
     """A question to be put for everybody, with the model in it: a value that can be sent anywhere.
 
-    `radius` says whether each option's certified radius is worked out too; `merge` whether people
+    `radius` says whether each option's certified radius is computed too; `merge` whether people
     with the same values are answered once.
     """
 
@@ -83,6 +83,7 @@ class Job:
             "lower_bound": "double",
             "confidence": "double",
             "radius": "double",
+            "radius_exact": "boolean",
             "nodes": "bigint",
             "others": "string",
             "seconds": "double",
@@ -161,7 +162,9 @@ def _told(values: tuple[Any, ...], job: Job) -> dict[str, Any]:
         told |= dict(zip(_headed("to.", names), option.x.tolist(), strict=True))
         pulled = len(set(option.changes) & set(recourse.schema.levers))
         told |= _chosen(option, pulled, result.words(option))
-        told["radius"] = _radius(result.radius) if job.radius else None
+        if job.radius:
+            certified = result.quick_radius()
+            told |= {"radius": float(certified), "radius_exact": certified.exact}
     return told | {"seconds": time.perf_counter() - start}
 
 
@@ -212,13 +215,6 @@ def _chosen(option: Option, pulled: int, words: str) -> dict[str, Any]:
         "lower_bound": option.lower_bound,
         "confidence": option.confidence,
     }
-
-
-def _radius(certified: Callable[[], float]) -> float | None:
-    try:
-        return certified()
-    except MemoryError:  # too many boxes for a proof, so nothing is certified
-        return None
 
 
 def _reason(error: Exception) -> str:

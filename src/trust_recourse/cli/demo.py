@@ -308,7 +308,7 @@ def _safety(result: Result, level: float) -> list[str]:
     if option is None:
         return _cells(None)
     at = result.options.index(option)
-    return [*_cells(option), distance(result.radius(at)), str(result.robustness(at, SIGMA))]
+    return [*_cells(option), distance(result.quick_radius(at)), str(result.robustness(at, SIGMA))]
 
 
 def _frontier(console: Console, result: Result) -> None:

@@ -171,7 +171,7 @@ def decision(result: Result, person: question.Values, *, verbose: bool = False) 
 
 def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked: int) -> None:
     from trust_recourse.report.answers import SIGMA
-    from trust_recourse.wording import distance, significant
+    from trust_recourse.wording import AT_LEAST, distance, is_bound, significant
 
     if result.options:
         table = page.table(
@@ -203,11 +203,12 @@ def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked:
             "no part of it."
         )
     if result.options:
+        bound = f" {AT_LEAST}" if any(is_bound(each.radius) for each in safe) else ""
         sampled = "" if all(each.noise.exact for each in safe) else SAMPLED
         console.print(
             "\nradius: the approval holds while every number is off by less than that share of its "
             f"scale. robust: how likely it holds under Gaussian noise of {SIGMA:.0%} of each scale"
-            f"{sampled}. Both move whole numbers as a whole."
+            f"{sampled}. Both move whole numbers as a whole.{bound}"
         )
     console.print(ABOUT)
 

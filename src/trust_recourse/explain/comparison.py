@@ -12,11 +12,12 @@ import pandas as pd
 
 from trust_recourse import markup
 from trust_recourse.explain.explanation import Explanation
-from trust_recourse.question import formatted
+from trust_recourse.question import Radius, formatted
 from trust_recourse.wording import between, distance, significant
 
 SAME = 1e-9  # costs and distances this near are equal
 SAFE = "robustness under noise"
+UNDECIDED = "which has the greater certified radius is not proved"
 
 
 class Writing(NamedTuple):
@@ -36,7 +37,7 @@ class Measured(NamedTuple):
     cost: float
     changes: dict[str, str]  # feature → "9 → 2"
     confidence: float
-    radius: float  # certified, in scaled units; infinite if the decision is lost nowhere
+    radius: Radius  # certified, in scaled units; infinite if the decision is lost nowhere
     noise: float  # the probability that noise leaves the decision as it is
     noise_low: float  # the interval that it lies in
     noise_high: float
@@ -80,12 +81,15 @@ class Comparison:
         more = dearer.cost - cheaper.cost
         share = f" ({self.writing.rise(more / cheaper.cost)})" if cheaper.cost > 0 else ""
         better, worse = _gains(cheaper, dearer, self.writing)
+        open_ = "" if _decided(cheaper.radius, dearer.radius) else f"; {UNDECIDED}"
         dear_by = f"costs {self.writing.cost(more)} more{share} than"
         costs = "costs the same as" if more < SAME else dear_by
         against = f"; against it speaks {_and(worse)}" if worse else ""
         if better:
-            none = "" if worse else ", and is worse in nothing measured here"
-            return f"{dear} {costs} {cheap}; for that it buys {_and(better)}{none}{against}."
+            none = "" if worse or open_ else ", and is worse in nothing measured here"
+            return f"{dear} {costs} {cheap}; for that it buys {_and(better)}{none}{against}{open_}."
+        if open_:
+            return f"{dear} {costs} {cheap}; no gain is proved{against}{open_}."
         if more < SAME and not worse:
             return f"{dear} {costs} {cheap} and is its equal in all that is measured here."
         return f"{dear} {costs} {cheap} and buys nothing measured here{against}: not worth it."
@@ -138,7 +142,11 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, for JSON."""
         options = {
-            name: each.told() | {"radius": each.radius if each.radius < math.inf else None}
+            name: each.told()
+            | {
+                "radius": float(each.radius) if each.radius < math.inf else None,
+                "radius_exact": each.radius.exact,
+            }
             for name, each in zip(self.names, self.measured, strict=True)
         }
         return {
@@ -153,6 +161,14 @@ class Comparison:
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
 
 
+def _decided(a: Radius, b: Radius) -> bool:
+    """Whether it is proved which of two radii is the greater, or that they are equal.
+
+    A lower bound proves only that its radius is greater than one that is exact and below it.
+    """
+    return (a.exact and b.exact) or (a.exact and b > a) or (b.exact and a > b)
+
+
 def _gains(cheaper: Measured, dearer: Measured, writing: Writing) -> tuple[list[str], list[str]]:
     """Where the dearer option is better, and where it is worse, beyond what is shown as equal."""
     safe = {each.noise: between(each.noise_low, each.noise_high) for each in (cheaper, dearer)}
@@ -160,11 +176,12 @@ def _gains(cheaper: Measured, dearer: Measured, writing: Writing) -> tuple[list[
     touching = max(each.noise_low for each in two) <= min(each.noise_high for each in two)
     unsure = math.inf if touching else 0.0
     silence = [each.silence or 0.0 for each in (cheaper, dearer)]
+    undecided = 0.0 if _decided(cheaper.radius, dearer.radius) else math.inf
     counts: tuple[
         tuple[str, str, float, float, float, Callable[[Any], str]], ...
     ] = (  # wanted: more or less of it; the two; what counts as equal; how it is written
         ("more", "confidence", cheaper.confidence, dearer.confidence, 5e-4, writing.confidence),
-        ("more", "certified radius", cheaper.radius, dearer.radius, SAME, distance),
+        ("more", "certified radius", cheaper.radius, dearer.radius, SAME + undecided, distance),
         ("more", SAFE, cheaper.noise, dearer.noise, unsure, safe.__getitem__),
         ("more", "rules that carry it firmly", cheaper.firm, dearer.firm, 0, str),
         ("less", "fragile rules", len(cheaper.fragile), len(dearer.fragile), 0, str),

@@ -75,7 +75,7 @@ def frontier_info(
     """
     result.check_model()
     recourse = result.recourse
-    words = safety_words(safety, sigma)
+    safety_words(safety, sigma)  # refuses an unknown one before any work
     if recourse.exact:
         levels = [t.confidence for t in result.status if t.mode == "at_least"]
         steps = recourse.frontier(
@@ -90,13 +90,16 @@ def frontier_info(
     codes = recourse.schema.encode(rows)
     stairs = [Option(row, code) for (_, row), code in zip(rows.iterrows(), codes, strict=True)]
     steps.insert(2, "safety", np.nan)
-    steps.loc[chosen, "safety"] = safeties(result, stairs, safety, sigma)
+    on_stairs = safeties(result, stairs, safety, sigma)
+    steps.loc[chosen, "safety"] = on_stairs
     columns = ["cost", "confidence", "target", "status"]
     options = pd.DataFrame(
         [(o.cost, o.confidence, o.target.confidence, str(o.status)) for o in result.options],
         columns=columns,
     )
-    options["safety"] = safeties(result, result.options, safety, sigma)
+    of_options = safeties(result, result.options, safety, sigma)
+    options["safety"] = of_options
+    words = safety_words(safety, sigma, [*on_stairs, *of_options])
     met = {option.target for option in result.options}
     return FrontierInfo(
         steps,

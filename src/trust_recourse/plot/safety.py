@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from trust_recourse.question import Option
+from trust_recourse.wording import is_bound
 
 if TYPE_CHECKING:
     from trust_recourse.result import Result
@@ -23,14 +24,15 @@ def safeties(
     every = replace(result, options=tuple(options))
     places = range(len(options))
     if safety == "radius":
-        return [every.radius(at) for at in places]
+        return [every.quick_radius(at) for at in places]
     return [every.robustness(at, sigma, n_copies=COPIES).probability for at in places]
 
 
-def safety_words(safety: Safety, sigma: float) -> str:
-    """What the numbers of `safeties` count."""
+def safety_words(safety: Safety, sigma: float, found: Sequence[float] = ()) -> str:
+    """What the numbers of `safeties` count; of some of them they are only proved lower bounds."""
     if safety not in ("noise", "radius"):
         raise ValueError(f"safety={safety!r}; expected 'noise' or 'radius'")
     if safety == "radius":
-        return "certified radius (scaled units)"
+        least = ", or a proved lower bound" if any(map(is_bound, found)) else ""
+        return f"certified radius{least} (scaled units)"
     return f"robustness under noise (σ\u00a0=\u00a0{sigma:g}, ±\u00a0{WITHIN}\u00a0points)"

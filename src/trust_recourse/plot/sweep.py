@@ -21,7 +21,7 @@ from trust_recourse.plot.style import (
     plain_frame,
     wrapped,
 )
-from trust_recourse.question import Status
+from trust_recourse.question import Option, Status, Target
 from trust_recourse.wording import floored, level
 
 if TYPE_CHECKING:
@@ -68,9 +68,11 @@ def sweep_info(
     for result in named.values():
         result.check_model()
     first = next(iter(named.values())).recourse
-    words = safety_words(safety, sigma)
+    safety_words(safety, sigma)  # refuses an unknown one before any work
+    safe = {name: _safe(result, safety, sigma) for name, result in named.items()}
+    words = safety_words(safety, sigma, [each for one in safe.values() for each in one.values()])
     return SweepInfo(
-        {name: _line(result, safety, sigma) for name, result in named.items()},
+        {name: _line(result, safe[name]) for name, result in named.items()},
         {name: r.max_confidence.most for name, r in named.items() if _ends(r)},
         first.decision_threshold,
         words,
@@ -87,9 +89,18 @@ def _ends(result: Result) -> bool:
     return beyond and result.max_confidence.status is Status.OPTIMAL
 
 
-def _line(result: Result, safety: Safety, sigma: float) -> pd.DataFrame:
-    firsts = {option.target: option for option in reversed(result.options)}
-    safe = dict(zip(firsts, safeties(result, tuple(firsts.values()), safety, sigma), strict=True))
+def _safe(result: Result, safety: Safety, sigma: float) -> dict[Target, float]:
+    """The safety of the first option of each target."""
+    firsts = _firsts(result)
+    return dict(zip(firsts, safeties(result, tuple(firsts.values()), safety, sigma), strict=True))
+
+
+def _firsts(result: Result) -> dict[Target, Option]:
+    return {option.target: option for option in reversed(result.options)}
+
+
+def _line(result: Result, safe: dict[Target, float]) -> pd.DataFrame:
+    firsts = _firsts(result)
     rows = []
     for target, status in result.status.items():
         option = firsts.get(target)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from trust_recourse.measure import Robustness
-    from trust_recourse.question import Option, Target
+    from trust_recourse.question import Option, Radius, Target
     from trust_recourse.recourse import Recourse
     from trust_recourse.result import Result
 
@@ -25,7 +25,7 @@ SECONDS = 2.0
 class Safety(NamedTuple):
     """How far from a loss an option is, and how likely noise keeps it."""
 
-    radius: float | None  # None for a model without cells, which proves none
+    radius: Radius | None  # None for a model without cells, which proves none
     noise: Robustness
 
 
@@ -36,7 +36,7 @@ def safety(result: Result) -> list[Safety]:
 
 def safety_of(result: Result, at: int) -> Safety:
     """How safe one option is."""
-    radius = result.radius(at) if result.recourse.exact else None
+    radius = result.quick_radius(at) if result.recourse.exact else None
     return Safety(radius, result.robustness(at, SIGMA))
 
 
@@ -138,6 +138,7 @@ def answers(
                 "confidence": option.confidence,
                 **_moved(option),
                 "radius": None if each.radius == math.inf else each.radius,
+                "radius_exact": None if each.radius is None else each.radius.exact,
                 "robustness": {"sigma": SIGMA, **each.noise._asdict()},
                 "ranges": None if wide is None else wide[at],
             }

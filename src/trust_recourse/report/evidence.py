@@ -25,7 +25,7 @@ from trust_recourse.report.reasons import reasons as found_by
 from trust_recourse.report.shortfall import Method, Shortfall, method_of
 from trust_recourse.report.titles import titled
 from trust_recourse.vocabulary import HELP, SPAN, outside
-from trust_recourse.wording import distance, floored, in_few_digits
+from trust_recourse.wording import distance, floored, in_few_digits, is_bound
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -132,6 +132,9 @@ class _EvidenceFacts:
         if result.refused:
             self.shortfall, found = found_by(result, method, reference, self._way())
             self.reasons = tuple(map(self._worded, principal(found)))
+        exact, places = self.recourse.exact, range(len(result.options))
+        self.radii = [result.quick_radius(at) if exact else None for at in places]
+        self.bounded = any(map(is_bound, self.radii))
         model = self.recourse.model
         changed = [at for at, option in enumerate(result.options) if option.changes]
         self.explained = {at: result.explain(at) for at in changed if explainable(model)}

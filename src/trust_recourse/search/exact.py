@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -32,14 +33,21 @@ from trust_recourse.cells import (
 )
 from trust_recourse.cost import theirs
 from trust_recourse.on_cells import common
-from trust_recourse.question import SLACK, Point, Problem, Target
+from trust_recourse.question import SLACK, Point, Problem, Radius, Target
 from trust_recourse.schema import ActionSet, Feature, Schema
 from trust_recourse.schema.relations import equal, only
 from trust_recourse.schema.steps import moved, multiple_below, steps_to
 from trust_recourse.search.branch_and_bound import ROUNDING, BranchAndBound, Splits
 from trust_recourse.search.candidates import candidates, in_a_row
 from trust_recourse.search.following import Following, following
-from trust_recourse.search.loss import ABOVE, about, loss, refuse_unfinished
+from trust_recourse.search.loss import (
+    ABOVE,
+    Budget,
+    UndecidedError,
+    about,
+    loss,
+    refuse_unfinished,
+)
 
 Norm = Literal["linf", "l2", "l1"]
 Scope = Literal["cheapest", "furthest", "any"]  # of answers, on which values to try depend
@@ -52,6 +60,7 @@ EQUAL = 5e-13  # of a cost: what two ways of adding it up may differ by, with ro
 MOST_RISES = 4096  # values of all features together: of more, the best single change is not sought
 MOST_AWAY = 1e100  # of a distance: squares of such, and sums of them, are still finite
 AGAIN = 0.98  # of the cost of a known answer: one that costs less is worth to reduce by again
+FIRST_ROUND, MORE_BOXES = 8, 2  # boxes opened for each distance of a radius, and times as many
 CLOSE = 1e-12  # edges closer than this, of the scale, are one
 
 # arithmetic that leaves the numbers ends a search, before it proves anything by infinity
@@ -631,15 +640,18 @@ def radius(
     threshold: float,
     norm: Norm,
     continuous: bool = False,
-) -> float:
+    budget: Budget | None = None,
+) -> Radius:
     """The distance to the nearest loss of the decision: strictly within it the decision holds.
 
     Numbers, integers and ordinals move by their steps, unlimited, immutable ones too; a number
     without a step, and every one if it is continuous, moves by anything; others stay. Distances
-    are scaled by the schema. ∞ if the decision is lost nowhere.
+    are scaled by the schema. ∞ if the decision is lost nowhere. Where the budget ends the search,
+    it is what was proved until then: a lower bound.
     """
+    budget = Budget() if budget is None else budget
     steps = schema.steps(continuous)
-    known = score.radius(schema, codes, threshold, norm, steps)
+    known = score.radius(schema, codes, threshold, norm, steps, budget.left)
     if known is not None:
         return known
     own = score.grid.cells(codes[None])[0]
@@ -650,7 +662,7 @@ def radius(
         for f, (feature, code, cell, step) in enumerate(zip(schema, codes, own, steps, strict=True))
     ]
     if norm == "linf":
-        return _least_box(score, away, threshold)
+        return _least_box(score, away, threshold, budget)
     power = 2 if norm == "l2" else 1
     features = [
         Candidates(
@@ -658,7 +670,9 @@ def radius(
         )
         for d in away
     ]
-    search = BranchAndBound(features, [about(score, features)])
+    search = BranchAndBound(
+        features, [about(score, features)], node_limit=budget.left, deadline=budget.deadline
+    )
 
     def lost(at: Ints) -> bool:
         cells = np.array([[f.cells[k] for f, k in zip(features, at, strict=True)]])
@@ -666,8 +680,13 @@ def radius(
 
     low, high = score.interval(-1.0, math.nextafter(threshold, 0.0))
     found = search.best(low, high, -1 if score.rises else 1, lost)
+    budget.spend(search.nodes)
+    least = math.inf if found.point is None else search.cost_of(found.point)
+    if found.stopped and budget.limited:
+        least = min(found.bound * (1.0 - EQUAL), least)  # sums differ by rounding
+        return Radius(least ** (1.0 / power), exact=False)
     refuse_unfinished(found.stopped)
-    return math.inf if found.point is None else search.cost_of(found.point) ** (1.0 / power)
+    return Radius(least ** (1.0 / power))
 
 
 def _distances(
@@ -701,22 +720,39 @@ def _stepped(ends: Floats, code: float, feature: Feature, step: float) -> Floats
     return np.where(first <= last, nearest * step / feature.scale, math.inf)
 
 
-def _least_box(score: Score, away: Sequence[dict[int, float]], threshold: float) -> float:
-    """The least distance at which the box of all cells so far away holds a loss."""
+def _least_box(
+    score: Score, away: Sequence[dict[int, float]], threshold: float, budget: Budget
+) -> Radius:
+    """The least distance at which the box of all cells so far away holds a loss.
+
+    A first round opens no boxes: it proves what bounds on whole boxes prove. Each further round
+    opens more boxes for a distance than the one before. A distance that a round does not decide
+    counts as one with a loss, so what is proved stays a lower bound.
+    """
     steps = sorted({d for feature in away for d in feature.values()})
-
-    def lost(step: int) -> bool:
-        cells = [np.array([c for c, d in f.items() if d <= steps[step]]) for f in away]
-        return loss(score, cells, threshold) is not None
-
-    first, last = 0, len(steps)  # the first step with a loss lies in [first, last]
-    while first < last:
-        middle = (first + last) // 2
-        if lost(middle):
-            last = middle
-        else:
-            first = middle + 1
-    return steps[first] if first < len(steps) else math.inf
+    proved, lost = -1, len(steps)  # the last step without a loss, and the first with a known one
+    budget.each = 0 if budget.limited else math.inf
+    while lost - proved > 1:
+        open_end = lost
+        while open_end - proved > 1:
+            middle = (proved + open_end) // 2
+            each = [[(c, d) for c, d in f.items() if d <= steps[middle]] for f in away]
+            cells = [np.array([c for c, _ in pairs]) for pairs in each]
+            try:
+                found = loss(score, cells, threshold, budget=budget)
+            except UndecidedError:
+                open_end = middle
+                continue
+            if found is None:
+                proved = middle
+                continue
+            far = max(pairs[at][1] for pairs, at in zip(each, found, strict=True))
+            open_end = lost = bisect_left(steps, far)
+        if budget.left < 1 or time.monotonic() > budget.deadline:
+            break
+        budget.each = max(FIRST_ROUND, MORE_BOXES * budget.each)
+    exact = lost - proved == 1
+    return Radius(steps[proved + 1] if proved + 1 < len(steps) else math.inf, exact)
 
 
 # ---------------------------------------------------------------- room for noise

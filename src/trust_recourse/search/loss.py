@@ -23,6 +23,29 @@ FEW = 256  # points of a box that are looked at one by one
 CORNERS = 32  # that are looked at first
 
 
+class Budget:
+    """The boxes that searches for a loss may still bound, and the deadline; by default no limit.
+
+    `left` counts down. `each` is the most that a single search may open; it is set by the caller.
+    """
+
+    def __init__(self, boxes: float = math.inf, deadline: float = math.inf) -> None:
+        self.left, self.each, self.deadline = boxes, math.inf, deadline
+
+    @property
+    def limited(self) -> bool:
+        """Whether a limit may end a search."""
+        return min(self.left, self.each, self.deadline) < math.inf
+
+    def spend(self, boxes: int) -> None:
+        """Count boxes that were bounded."""
+        self.left -= boxes
+
+
+class UndecidedError(Exception):
+    """A limit ended a search for a loss: there may be one or not."""
+
+
 def loss(
     score: Score,
     cells: Sequence[Ints | Cells],
@@ -31,15 +54,21 @@ def loss(
     columns: Sequence[Candidates] = (),
     following: Following = Following(),  # noqa: B008
     deadline: float = math.inf,
+    budget: Budget | None = None,
 ) -> Ints | None:
     """A point of a box whose confidence is below the least or above the most; None if none is.
 
-    Raises TimeoutError at the deadline (`time.monotonic`).
+    Raises TimeoutError at the deadline (`time.monotonic`), and `UndecidedError` if a budget ends
+    the search. The bounds of the whole box count as one box of a budget.
 
     `cells` are those of each feature's candidates, ascending; a point is a candidate of each. Where
     columns follow from others, `columns` are the candidates themselves and `following` says how;
     then a point counts only where they do.
     """
+    if budget is not None:
+        if budget.left < 1:
+            raise UndecidedError
+        budget.spend(1)
     if not len(following.follows):
         first, last = (np.array([[of[end] for of in cells]]) for end in (0, -1))
         low, high, _ = score.bounds(first, last)
@@ -49,11 +78,13 @@ def loss(
         if (found := _corner(score, cells, least, most, many)) is not None or many <= FEW:
             return found
     features = columns or [_alone(of) for of in cells]
-    condition = about(score, features)
-    search = BranchAndBound(features, [condition], following=following, deadline=deadline)
+    search = BranchAndBound(
+        features, [about(score, features)], following=following,
+        deadline=deadline if budget is None else budget.deadline,
+    )  # fmt: skip
     for side, end in ((-1, least), (1, most)):
         if abs(end) < math.inf:
-            found = _searched(search, score, cells, side, end)
+            found = _searched(search, score, cells, side, end, budget)
             if found is not None:
                 return found
     return None
@@ -74,10 +105,19 @@ def _corner(
 
 
 def _searched(
-    search: BranchAndBound, score: Score, cells: Sequence[Ints | Cells], side: int, end: float
+    search: BranchAndBound,
+    score: Score,
+    cells: Sequence[Ints | Cells],
+    side: int,
+    end: float,
+    budget: Budget | None,
 ) -> Ints | None:
     """A point whose confidence lies beyond an end, by a search for the one furthest beyond it."""
     found: Ints | None = None
+    if budget is not None:
+        search.node_limit = min(budget.left, budget.each)
+        if search.node_limit < 1:
+            raise UndecidedError
 
     def reached(at: Ints) -> float | None:
         nonlocal found
@@ -95,6 +135,10 @@ def _searched(
         return None
     start = numbers[0] if raised > 0 else numbers[1]
     ended = search.max_confidence(raised, reached, start - raised * 4 * ROUNDING)
+    if budget is not None:
+        budget.spend(search.nodes)
+        if ended.stopped and found is None and budget.limited:
+            raise UndecidedError
     if ended.stopped and found is None and time.monotonic() > search.deadline:
         raise TimeoutError("the time limit ended the search for a loss of the decision")
     refuse_unfinished(ended.stopped and found is None)

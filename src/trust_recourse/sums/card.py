@@ -33,6 +33,7 @@ from trust_recourse.cells import (
 from trust_recourse.cost import Cost
 from trust_recourse.fixing import fixed
 from trust_recourse.on_cells import numbered
+from trust_recourse.question import Radius
 from trust_recourse.schema import ActionSet, FeatureActions, Schema
 from trust_recourse.schema.steps import ratio
 from trust_recourse.sums.additive import Additive, Points, logistic, summed
@@ -249,13 +250,19 @@ class SlopedScore(Score):
         return float(of_class(logistic(total), self.wanted)[0])
 
     def radius(
-        self, schema: Schema, codes: Floats, threshold: float, norm: str, steps: Floats
-    ) -> float:
+        self,
+        schema: Schema,
+        codes: Floats,
+        threshold: float,
+        norm: str,
+        steps: Floats,
+        boxes: float = math.inf,
+    ) -> Radius:
         """In closed form where no number is cut into cells, and all move by anything."""
         if float(self.at_codes(codes[None])[0]) < threshold:
-            return 0.0
+            return Radius(0.0)
         lines = self._lines(schema, codes, steps)
-        return radius(lines, max(self._margin(codes, threshold), 0.0), norm)
+        return radius(lines, max(self._margin(codes, threshold), 0.0), norm, boxes)
 
     def noise(
         self, codes: Floats, deviation: Floats, threshold: float, tolerance: float, steps: Floats

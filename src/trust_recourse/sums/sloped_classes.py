@@ -11,6 +11,7 @@ import numpy as np
 from trust_recourse.cells import Candidates, Cells, Floats, Ints, Reduction, Wish
 from trust_recourse.cost import Cost
 from trust_recourse.on_cells import numbered
+from trust_recourse.question import Radius
 from trust_recourse.schema import ActionSet, Schema
 from trust_recourse.schema.steps import moved
 from trust_recourse.softmax import Lead, LeadScore, judged, lead, logistic, shares, tangent_at
@@ -190,15 +191,22 @@ class SlopedLead(Lead):
         return Line(0.0, 1.0, ends, points, slopes, 0.0, -math.inf, math.inf)
 
     def radius(
-        self, schema: Schema, codes: Floats, threshold: float, norm: str, steps: Floats
-    ) -> float:
+        self,
+        schema: Schema,
+        codes: Floats,
+        threshold: float,
+        norm: str,
+        steps: Floats,
+        boxes: float = math.inf,
+    ) -> Radius:
         """A distance within which the decision surely holds; of two classes the nearest loss.
 
         Within a distance r none of the others can gain more than its slopes allow, and they are
         taken to do so all at once; what moves by steps is taken to move by anything.
         """
+        del boxes
         if float(self.at_codes(codes[None])[0]) < threshold:
-            return 0.0
+            return Radius(0.0)
         moves = np.flatnonzero(~(np.isnan(steps) | np.isnan(codes))).tolist()
         self._refuse_cut([f for f in moves if schema[f].numeric], "the radius")
         levels = [f for f in moves if len(self.grid.edges[f])]
@@ -211,14 +219,16 @@ class SlopedLead(Lead):
             return _joined(behind + r * steep + gained, self.strongest) < goal
 
         if not steep.any() and kept(ALL):
-            return math.inf
+            return Radius(math.inf)
         low, high = 0.0, 1.0
         while kept(high):
             low, high = high, 2.0 * high
         while high - low > 1e-12 * high:
             middle = (low + high) / 2.0
             low, high = (middle, high) if kept(middle) else (low, middle)
-        return low
+        # of two classes whose numbers move by anything nothing is nearer
+        nearest = len(behind) == 1 and not levels and not steps[moves].any()
+        return Radius(low, nearest)
 
     def _gained(self, f: int, code: float, room: float) -> Floats:
         """The most that each of the others gains on the wanted class within a room of a code."""

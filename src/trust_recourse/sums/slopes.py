@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from trust_recourse.cells import Floats
+from trust_recourse.question import Radius
 from trust_recourse.schema.steps import steps_to
 
 MOST_BOXES = 20_000  # of the search for a radius
@@ -148,18 +149,19 @@ class Line(NamedTuple):
 # ---------------------------------------------------------------- the radius
 
 
-def radius(lines: Sequence[Line], margin: float, norm: str) -> float:
-    """The least distance at which the margin may be lost."""
+def radius(lines: Sequence[Line], margin: float, norm: str, boxes: float = math.inf) -> Radius:
+    """The least distance at which the margin may be lost; of a search at most so many boxes."""
     ways = [line.ways for line in lines]
     if all(line.straight for line in lines):
         rates = [max((way.rate for way in each), default=0.0) for each in ways]
         dual = {"linf": math.fsum(rates), "l2": math.hypot(*rates), "l1": max(rates, default=0.0)}
-        return margin / dual[norm] if dual[norm] > 0 else math.inf
+        return Radius(margin / dual[norm] if dual[norm] > 0 else math.inf)
     box = _box(ways, margin)
     if norm == "linf" or math.isinf(box):
-        return box
+        return Radius(box)
     power = 2 if norm == "l2" else 1
-    return float(_nearest(ways, margin, power, len(ways) * box**power) ** (1.0 / power))
+    least, exact = _nearest(ways, margin, power, len(ways) * box**power, boxes)
+    return Radius(least ** (1.0 / power), exact)
 
 
 def _box(ways: Sequence[Sequence[Way]], margin: float) -> float:
@@ -201,10 +203,13 @@ class _Part(NamedTuple):
     split: tuple[int, Way, float] | None  # a number, a way of it, and where to part that, or −1
 
 
-def _nearest(ways: Sequence[Sequence[Way]], margin: float, power: int, known: float) -> float:
+def _nearest(
+    ways: Sequence[Sequence[Way]], margin: float, power: int, known: float, boxes: float
+) -> tuple[float, bool]:
     """The least Σ u^power at which the margin is lost, by branch and bound over the ways.
 
-    Where numbers move by steps that are many, it ends with what it is at least.
+    Where numbers move by steps that are many, or so many boxes are not enough, it is what the least
+    is at least, and False.
     """
     far = known ** (1.0 / power)
     stepped = any(way.grain for each in ways for way in each)
@@ -223,9 +228,10 @@ def _nearest(ways: Sequence[Sequence[Way]], margin: float, power: int, known: fl
             heapq.heappush(heap, _Part(bound, next(order), part, split))
 
     add(whole)
-    for _ in range(FEW_BOXES if stepped else MOST_BOXES):
+    most = FEW_BOXES if stepped else MOST_BOXES
+    for _ in range(int(min(boxes, most))):
         if not heap or heap[0].bound >= best * (1.0 - CLOSE):
-            return best
+            return best, True
         part = heapq.heappop(heap)
         assert part.split is not None
         f, way, at = part.split
@@ -237,8 +243,10 @@ def _nearest(ways: Sequence[Sequence[Way]], margin: float, power: int, known: fl
             halves = ((way,), rest)
         for mine in halves:
             add((*part.ways[:f], mine, *part.ways[f + 1 :]))
-    if stepped:
-        return min(heap[0].bound, best)
+    if not heap or heap[0].bound >= best * (1.0 - CLOSE):
+        return best, True
+    if stepped or boxes < most:
+        return min(heap[0].bound, best), False
     raise MemoryError("the search for a loss of the decision held too many boxes to finish it")
 
 

@@ -430,6 +430,10 @@ class Option(Moved):
     sentence: str
     lower_bound: float
     radius: float | None = Field(description="null: nothing of that size loses the decision.")
+    radius_exact: bool | None = Field(
+        description="Whether `radius` is the certified radius; else it is a proved lower bound. "
+        "null: the model certifies none."
+    )
     robustness: Robustness
     ranges: dict[str, Range] | None = Field(
         description="Every allowed value within these holds, in any combination; null: not asked."
