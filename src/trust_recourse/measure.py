@@ -62,7 +62,7 @@ ROWS_AT_ONCE = 256  # whose distances to all known rows are held in memory toget
 class Robustness(NamedTuple):
     """How likely noise leaves a decision as it is, and the interval that the number lies in.
 
-    The interval is certain if `exact`. Otherwise it is the exact binomial 95 % interval (Clopper
+    The interval is certain if `exact`. Otherwise it is the exact binomial 95% interval (Clopper
     and Pearson 1934) around the share of noisy copies.
     """
 

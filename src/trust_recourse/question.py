@@ -226,7 +226,7 @@ class Question:
             Target(asked, self.mode, self.tolerance)
         if not all(isinstance(name, str) for name in self.lock):
             raise ValueError(f"lock={list(self.lock)!r}; expected names of features as text")
-        share, above, fraction = "a share such as 0.01 for 1 %, or 0", "above 0", (0, 1)
+        share, above, fraction = "a share such as 0.01 for 1%, or 0", "above 0", (0, 1)
         _expect(self, "n_options", "a whole number of at least 1", (0, math.inf), whole=True)
         _expect(self, "gap", f"{share}, below 1e6", (-math.ulp(0), 1e6))
         _expect(self, "min_distance", f"a cost {above}, or None", (0, math.inf))
@@ -449,9 +449,9 @@ def changed(own: Floats, codes: Floats) -> frozenset[int]:
 class Survival:
     """Whether models learnt anew accept an option that was asked to last, or the nearest to one.
 
-    It lasts if the models of the validation accept it so that, with a confidence of 90 %, at
+    It lasts if the models of the validation accept it so that, with a confidence of 90%, at
     least the share that was asked of all such models would. Of fresh models, which had no part in
-    that, `kept` accept it; the share of all that do lies between `low` and `high` in 90 % of cases.
+    that, `kept` accept it; the share of all that do lies between `low` and `high` in 90% of cases.
     """
 
     asked: float

@@ -335,7 +335,7 @@ class Recourse:
             the last values within it on each feature's steps.
         continuous : whether the box goes on to the radius itself between the steps, of whole
             numbers too, as in the paper; ordinals then stay.
-        gap : end with an answer that costs at most this share more than the least; 0.01 is 1 %.
+        gap : end with an answer that costs at most this share more than the least; 0.01 is 1%.
         node_limit, time_limit : end the search after so many boxes, or seconds, per confidence;
             the best answer so far is then given as "feasible", with what it may be above the least.
         n_trials, random_state : of the engines portfolio (at most 1,000 rows that the model is

@@ -222,8 +222,8 @@ class Result:
         `sigma` is in scaled units. The noise moves every number, integer and ordinal to the
         nearest of its steps. Continuous noise, as in the paper, moves numbers and integers by
         fractions too, and ordinals stay. If `exact`, the interval is certain and no wider than
-        the 95 % interval of `n_copies` copies. Otherwise the probability is the share of
-        `n_copies` noisy copies, and the interval is the exact binomial 95 % interval.
+        the 95% interval of `n_copies` copies. Otherwise the probability is the share of
+        `n_copies` noisy copies, and the interval is the exact binomial 95% interval.
         """
         self.check_model()
         recourse, decision = self.recourse, self.decision

@@ -111,9 +111,11 @@ def with_unit(number: str, unit: str) -> str:
 
     >>> with_unit("20,000", "NT$"), with_unit("-12", "€"), with_unit("3", "years")
     ('NT$20,000', '-€12', '3 years')
-    >>> with_unit("80", "T€")
-    '80 T€'
+    >>> with_unit("80", "T€"), with_unit("12.5", "%")
+    ('80 T€', '12.5%')
     """
+    if unit == "%":
+        return f"{number}%"
     if not CURRENCY.fullmatch(unit):
         return f"{number} {unit}".rstrip()
     amount = number.lstrip("-")

@@ -236,7 +236,7 @@ def test_between_alike_groups_intervals_cover_zero_as_often_as_they_say():
                 first[measure].draws - second[measure].draws,
             )
             covered[measure] += low <= 0.0 <= high
-    # 300 tries at 95 % leave ± 2.5 points to chance
+    # 300 tries at 95% leave ± 2.5 points to chance
     assert all(0.92 <= count / tries <= 0.98 for count in covered.values()), covered
 
 
@@ -285,7 +285,7 @@ def test_alike_groups_are_seldom_called_different_among_many_comparisons():
         part = gather._part("x", alike, "a", 200, [at], Progress(6, "", show=False))
         assert sum(not each.few for each in part.comparisons) >= 20
         wrong += any(each.clear for each in part.comparisons)
-    # 5 % at most, of which 40 tries may show three times as many; 60 % without Bonferroni
+    # 5% at most, of which 40 tries may show three times as many; 60% without Bonferroni
     assert wrong / tries <= 0.15
 
 
@@ -857,7 +857,7 @@ def test_a_group_of_which_nothing_is_known_has_no_row(table, tmp_path):
 
 
 def test_numbers_with_their_intervals_are_not_broken_and_long_names_are_cut(tmp_path):
-    numbers = ("+0.953 (0.8561234 to 1.0612345) *", "<0.1 % (<0.1 to 100.0)")
+    numbers = ("+0.953 (0.8561234 to 1.0612345) *", "<0.1% (<0.1 to 100.0)")
     grid = TableBlock(("a name that is rather long", "mean", "share"), (("a", *numbers),))
     assert grid.wide == (True, False, False)
     name = "a very long name of a group " * 10

@@ -599,7 +599,7 @@ def test_relaxations_are_the_constraints_whose_lifting_allows_more():
         (Feature("pay", direction="increase", lower=9), 9, []),
         (Feature("job", "boolean", direction="increase"), True, ["job may also become no"]),
         (Feature("job", "boolean", direction="increase"), False, []),
-        (Feature("rate", step=0.5, upper=12, unit="%"), 9, ["rate may rise above 12.0 %"]),
+        (Feature("rate", step=0.5, upper=12, unit="%"), 9, ["rate may rise above 12.0%"]),
         (Feature("n", "integer", max_change=3), 9, ["n may change by more than 3"]),
         (
             Feature("n", "integer", upper=9, max_change=3),

@@ -186,16 +186,16 @@ def test_the_whole_story(session, folder):
 
     # slide
     slider = page.get_by_role("slider")
-    expect(page.locator(".tau")).to_have_text("at least 50.0 %")
+    expect(page.locator(".tau")).to_have_text("at least 50.0%")
     slider.fill("70")
     for _ in range(5):
         slider.press("ArrowRight")
-    expect(page.locator(".tau")).to_have_text("at least 75.0 %")
+    expect(page.locator(".tau")).to_have_text("at least 75.0%")
     dearer = recourse.find(person, 0.75).options[0]
     assert dearer.cost > first.cost
     expect(told).to_contain_text(f"{dearer.cost:.3g}")
     page.get_by_role("button", name="A step up").click()
-    expect(page.locator(".tau")).not_to_have_text("at least 75.0 %")
+    expect(page.locator(".tau")).not_to_have_text("at least 75.0%")
     confidence = recourse.frontier(person)["confidence"][3]
     asked = page.locator(".tau", has_text=f"at least {percent(confidence)}")
     for _ in range(20):  # a click is lost where the chart is just being drawn again
@@ -229,7 +229,7 @@ def test_the_whole_story(session, folder):
     # compare an option that was kept with that of another confidence
     page.get_by_role("button", name="Keep option 1 to compare").click()
     slider.fill("70")
-    expect(page.locator(".tau")).to_have_text("at least 70.0 %")
+    expect(page.locator(".tau")).to_have_text("at least 70.0%")
     expect(page.locator(".cards[data-asked='0.7000']")).to_be_visible()
     tab(page, "Compare")
     table, card = page.locator(".tools .grid").first, page.locator("article.card").first
@@ -684,7 +684,7 @@ def test_no_words_of_the_chart_touch_a_dot(session, screen):
     for level in (5, 30, 50, 52, 70, 80):
         page.get_by_role("slider").fill(str(level))
         expect(page.locator(f".cards[data-asked='{level / 100:.4f}']")).to_be_visible()
-        expect(page.locator(".level.asked")).to_have_text(f"asked for {level}.0 %")
+        expect(page.locator(".level.asked")).to_have_text(f"asked for {level}.0%")
         page.wait_for_timeout(300)
         fills = "[fill='var(--card)'], [fill='var(--accent)']"
         dots = page.locator(f".chart svg path:is({fills})").evaluate_all(BOXES)
@@ -696,7 +696,7 @@ def test_no_words_of_the_chart_touch_a_dot(session, screen):
             if all(word[k] < dot[k + 2] and dot[k] < word[k + 2] for k in (0, 1))
         ]  # fmt: skip
         assert not shared
-    expect(page.locator(".level.threshold")).to_have_text("decision threshold 50.0 %")
+    expect(page.locator(".level.threshold")).to_have_text("decision threshold 50.0%")
 
 
 @needs_browser
@@ -836,8 +836,8 @@ def test_tabs_have_their_own_person_and_question(session):
     expect(other.get_by_role("heading", name="Nobody is chosen yet")).to_be_visible()
     pick(other, 1)
     other.get_by_role("slider").fill("55")
-    expect(other.locator(".tau")).to_have_text("at least 55.0 %")
-    expect(one.locator(".tau")).to_have_text("at least 50.0 %")
+    expect(other.locator(".tau")).to_have_text("at least 55.0%")
+    expect(one.locator(".tau")).to_have_text("at least 50.0%")
     names = [
         page.locator(".person[aria-pressed=true] .strong").inner_text() for page in (one, other)
     ]
@@ -866,7 +866,7 @@ def test_keys_alone_lead_from_a_person_to_an_answer(session):
             page.locator("article.card").first.wait_for()
         if "slider" in focus["kind"]:
             page.keyboard.press("ArrowLeft")
-            expect(page.locator(".tau")).to_have_text("at least 49.0 %")
+            expect(page.locator(".tau")).to_have_text("at least 49.0%")
             break
     assert "Skip to the answer" in seen[0]["name"]
     assert "slider" in seen[-1]["kind"]
@@ -1352,10 +1352,10 @@ def test_the_price_of_a_lock_in_words(found, free, words):
 @pytest.mark.parametrize(
     ("most", "then", "changes", "proved", "words"),
     [
-        (0.038, 0.038, {}, True, "person can get is 3.8 %, which is where they are now."),
-        (0.038, 0.029, {}, True, "is 3.8 %. They are at 2.9 % now, and all changes together add"),
-        (0.6, 0.6, {"nodes": (9, 2)}, False, "The furthest that was found is 60.0 %, by these"),
-        (0.6, 0.595, {"nodes": (9, 2)}, True, "is 60.0 %. These changes lead to 59.5 %, and all"),
+        (0.038, 0.038, {}, True, "person can get is 3.8%, which is where they are now."),
+        (0.038, 0.029, {}, True, "is 3.8%. They are at 2.9% now, and all changes together add"),
+        (0.6, 0.6, {"nodes": (9, 2)}, False, "The furthest that was found is 60.0%, by these"),
+        (0.6, 0.595, {"nodes": (9, 2)}, True, "is 60.0%. These changes lead to 59.5%, and all"),
     ],
 )
 def test_how_far_a_person_can_get_in_words(most, then, changes, proved, words):

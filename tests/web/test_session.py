@@ -389,8 +389,8 @@ def test_where_the_class_is_to_win_the_tab_decides_by_that():
 @pytest.mark.parametrize(
     ("ended_by", "resolution", "words"),
     [
-        (None, None, "No allowed change gives more confidence than 99.2 %."),
-        (None, 0.01, "No allowed change adds a point to 99.2 %; every step shows smaller gains."),
+        (None, None, "No allowed change gives more confidence than 99.2%."),
+        (None, 0.01, "No allowed change adds a point to 99.2%; every step shows smaller gains."),
         ("time_limit", 0.01, "The time limit ended the search before it found a step."),
     ],
 )

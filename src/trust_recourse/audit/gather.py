@@ -259,7 +259,7 @@ def _compared(
     ratio = Estimate(np.nan, np.empty(0))
     if b.value > 0:
         ratio = Estimate(a.value / b.value, a.draws / np.maximum(b.draws, 1e-300))
-    # Bonferroni: all comparisons of a grouping together are wrong with 5 % at most
+    # Bonferroni: all comparisons of a grouping together are wrong with 5% at most
     low, high = difference.interval
     outside = not few and not low <= 0.0 <= high
     clear = outside and apart(each, beside, measure, (1 - LEVEL) / 2 / judged)

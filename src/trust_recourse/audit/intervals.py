@@ -12,7 +12,7 @@ Notation: of n people k have something; B draws.
                 share: 0 of 8 may pay something, and one says little of others
     curve at c  share · weight of the costs up to c
 
-An interval holds the middle 95 % of the draws (percentiles), and the estimate itself. Estimates are
+An interval holds the middle 95% of the draws (percentiles), and the estimate itself. Estimates are
 those of the people as they are, never a mean of draws.
 """
 
@@ -41,7 +41,7 @@ MEASURES = {  # in the order in which they are told
     "open": "no answer found, of the refused",
     "mean_cost": "mean cost of those who can",
     "median_cost": "median cost of those who can",
-    "high_cost": "90 % of those who can pay at most",
+    "high_cost": "90% of those who can pay at most",
     "capped_cost": "mean cost of all refused, counted up to the cap",
     "changes": "mean number of changes of those who can",
 }
@@ -57,7 +57,7 @@ class Estimate:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where it lies with a probability of 95 %; NaN where there is nobody to say."""
+        """Where it lies with a probability of 95%; NaN where there is nobody to say."""
         return interval(self.value, self.draws)
 
 
@@ -94,7 +94,7 @@ class MeasuredGroup:
 
 
 def interval(value: float, draws: Floats) -> tuple[float, float]:
-    """The middle 95 % of the draws, stretched to the value where it lies outside."""
+    """The middle 95% of the draws, stretched to the value where it lies outside."""
     if np.isnan(value) or not len(draws):
         return np.nan, np.nan
     low, high = np.quantile(draws, TAILS).tolist()

@@ -174,7 +174,7 @@ def _show(found: Audit) -> None:
     console = page.console()
     console.print(
         f"{page.people(found.people)}. Target: {found.target}. "
-        f"Cost: {found.cost}. In brackets: where a number lies with 95 %, chance alone considered."
+        f"Cost: {found.cost}. In brackets: where a number lies with 95%, chance alone considered."
     )
     if found.unknown:
         console.print(
@@ -216,7 +216,7 @@ def _shares(part: GroupedPart, few: int) -> Table:
 
 
 def _costs(part: GroupedPart) -> Table:
-    table = _table("cost", "mean", "median", "90 %", "half of\nall refused", "changes")
+    table = _table("cost", "mean", "median", "90%", "half of\nall refused", "changes")
     for each in part.groups:
         told = each.estimates
         low, high = told["mean_cost"].interval

@@ -253,7 +253,7 @@ class Asked(Rules):
         Path | None,
         typer.Option("--like", metavar="FILE", help="The known rows, for --plausible."),
     ] = None
-    gap: Annotated[float, _option("gap", "SHARE", "0.01 is 1 %.")] = 0.0
+    gap: Annotated[float, _option("gap", "SHARE", "0.01 is 1%.")] = 0.0
     node_limit: Annotated[int | None, _whole("node_limit")] = None
     time_limit: TimeLimit = None
     engine: Annotated[Anywhere, _option("engine")] = "auto"

@@ -38,7 +38,7 @@ ALIKE = 3  # neighbours with the same notes, shown as the first and the last
 PARTS = 10  # of a scale, about: a change that is worth pricing
 COSTS = (
     "costs: what a change of so much costs by itself. A number is divided by its scale: the range "
-    "of the middle 90 % of its values, or, if half of them are alike, how far the others are off."
+    "of the middle 90% of its values, or, if half of them are alike, how far the others are off."
 )
 
 TOO_GREAT = 2.0**53  # from here on floats skip whole numbers

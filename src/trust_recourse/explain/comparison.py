@@ -12,8 +12,8 @@ import pandas as pd
 
 from trust_recourse import markup
 from trust_recourse.explain.explanation import Explanation
-from trust_recourse.question import Radius, formatted
-from trust_recourse.wording import between, distance, significant
+from trust_recourse.question import formatted
+from trust_recourse.wording import between, distance, is_bound, significant
 
 SAME = 1e-9  # costs and distances this near are equal
 SAFE = "robustness under noise"
@@ -37,7 +37,7 @@ class Measured(NamedTuple):
     cost: float
     changes: dict[str, str]  # feature → "9 → 2"
     confidence: float
-    radius: Radius  # certified, in scaled units; infinite if the decision is lost nowhere
+    radius: float  # a `Radius` in scaled units; infinite if the decision is lost nowhere
     noise: float  # the probability that noise leaves the decision as it is
     noise_low: float  # the interval that it lies in
     noise_high: float
@@ -145,7 +145,7 @@ class Comparison:
             name: each.told()
             | {
                 "radius": float(each.radius) if each.radius < math.inf else None,
-                "radius_exact": each.radius.exact,
+                "radius_exact": not is_bound(each.radius),
             }
             for name, each in zip(self.names, self.measured, strict=True)
         }
@@ -161,12 +161,14 @@ class Comparison:
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
 
 
-def _decided(a: Radius, b: Radius) -> bool:
+def _decided(a: float, b: float) -> bool:
     """Whether it is proved which of two radii is the greater, or that they are equal.
 
     A lower bound proves only that its radius is greater than one that is exact and below it.
     """
-    return (a.exact and b.exact) or (a.exact and b > a) or (b.exact and a > b)
+    if is_bound(a) and is_bound(b):
+        return False
+    return b > a if is_bound(b) else a > b if is_bound(a) else True
 
 
 def _gains(cheaper: Measured, dearer: Measured, writing: Writing) -> tuple[list[str], list[str]]:

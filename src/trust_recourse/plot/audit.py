@@ -96,7 +96,7 @@ def curves_info(audit: Audit, part: int = 0) -> CurvesInfo:
 
 
 def draw_curves(info: CurvesInfo, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
-    """Draw the curves with bands of 95 %: all on one panel, or each beside the reference."""
+    """Draw the curves with bands of 95%: all on one panel, or each beside the reference."""
     names = list(info.groups)
     if len(names) <= TOGETHER:
         drawn = panels(axes, 1, 1)
@@ -206,7 +206,7 @@ def forest_info(audit: Audit, part: int = 0) -> ForestInfo:
 
 
 def draw_forest(info: ForestInfo, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
-    """Draw a panel for each measure: the difference of each group, with its interval of 95 %."""
+    """Draw a panel for each measure: the difference of each group, with its interval of 95%."""
     if axes is None:
         tall = 2 * (0.34 * max(len(info.groups), 1) + 1.0) + 0.9
         drawn = list(new_axes((SIZE[0] * 1.15, tall), 2, 2, sharey=True))
@@ -294,7 +294,7 @@ def draw_asked(info: AskedInfo, axes: Sequence[Axes] | None = None) -> tuple[Axe
     for ax, (name, told) in zip(drawn, info.groups.items(), strict=False):
         plain_frame(ax)
         ax.barh(places, told[:, 0], color=BLUE, height=0.62)
-        ax.hlines(places, told[:, 1], told[:, 2], color=BLACK, linewidth=1.2, label="95 %")
+        ax.hlines(places, told[:, 1], told[:, 2], color=BLACK, linewidth=1.2, label="95%")
         ax.set_yticks(
             places, [wrapped(shortened(f, NAMED), NAMED) for f in info.features], fontsize=SMALL
         )
@@ -302,7 +302,7 @@ def draw_asked(info: AskedInfo, axes: Sequence[Axes] | None = None) -> tuple[Axe
         ax.set_xlim(0, 1.12)
         ax.set_xticks([0.0, 0.5, 1.0])
         ax.set_title(titled(info.labels[name], 26), fontsize=SMALL)
-        ax.xaxis.set_major_formatter(lambda x, _: f"{100 * x:.0f} %")
+        ax.xaxis.set_major_formatter(lambda x, _: f"{100 * x:.0f}%")
         ax.xaxis.set_tick_params(labelsize=SMALL)
     if not info.groups:
         drawn[0].set_axis_off()

@@ -38,7 +38,7 @@ class ReliabilityInfo:
 
     Each curve has a row for every bin that holds a prediction: its ends `low` and `high`, the mean
     `confidence`, the share `observed`, the `count`, and `least` and `most`, between which chance
-    alone leaves the share with a probability of 95 % if the mean is right.
+    alone leaves the share with a probability of 95% if the mean is right.
     """
 
     curves: dict[str, pd.DataFrame]
@@ -114,7 +114,7 @@ def _draw_curve(ax: Axes, curve: pd.DataFrame) -> None:
     said, came = curve["confidence"], curve["observed"]
     ax.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1.0, zorder=2,
             label="perfectly calibrated")  # fmt: skip
-    chance = "what chance allows (95 %)"
+    chance = "what chance allows (95%)"
     ax.vlines(said, curve["least"], curve["most"], color=SKY, linewidth=6, alpha=0.6, label=chance)
     ax.vlines(said, said, came, color=VERMILION, linewidth=1.6, zorder=3, label="gap")
     ax.plot(

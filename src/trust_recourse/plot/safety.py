@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Safety = Literal["noise", "radius"]
 COPIES = 1200  # for a shade or a height
-WITHIN = 3  # points between the share of so many copies and either end of its 95 % interval
+WITHIN = 3  # points between the share of so many copies and either end of its 95% interval
 
 
 def safeties(

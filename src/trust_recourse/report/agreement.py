@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 
 Floats = NDArray[np.float64]
 
-CHANCE = 1.96  # standard deviations: a score without information lies further out in 5 % of tables
+CHANCE = 1.96  # standard deviations: a score without information lies further out in 5% of tables
 
 
 def ranked(scores: Floats, came: NDArray[Any]) -> tuple[float, float]:
@@ -57,7 +57,7 @@ class Agreement:
 
     @property
     def margin(self) -> float:
-        """How far from 0.5 chance alone puts an AUC, in 95 % of tables of this size."""
+        """How far from 0.5 chance alone puts an AUC, in 95% of tables of this size."""
         return CHANCE * self.deviation
 
     @property

@@ -117,7 +117,7 @@ def _sentence(part: GroupedPart, each: GroupComparison) -> str:
     unit = " points" if share else ""
     return clean(
         f"By {part.title}: in the group “{_short(each.group)}” {WORDS[each.measure]} is "
-        f"{size}{unit} {way} than in “{_short(part.reference)}” (95 %: {span})."
+        f"{size}{unit} {way} than in “{_short(part.reference)}” (95%: {span})."
     )
 
 
@@ -141,7 +141,7 @@ def _by_group(part: GroupedPart) -> dict[str, dict[str, GroupComparison]]:
 def _asked(audit: Audit, able: Sequence[MeasuredGroup]) -> tuple[list[str], list[list[str]]]:
     """How many of each group are asked to change what: the head of a table, its rows."""
     rows = [
-        [title, *(f"{points(each.asked[name].value)} %" for each in able)]
+        [title, *(f"{points(each.asked[name].value)}%" for each in able)]
         for name, title in audit.titles.items()
         if any(each.group.asked.get(name) for each in able)
     ]
@@ -153,7 +153,7 @@ def levels(part: GroupedPart) -> tuple[list[str], list[list[str]]]:
     asked = [level(step.confidence) for step in part.sampled[0].frontier]
     rows = [
         [f"{_short(each.group)} ({each.asked})",
-         *(f"{points(s.reach.value)} %, {_number(s.mean_cost.value)}" for s in each.frontier)]
+         *(f"{points(s.reach.value)}%, {_number(s.mean_cost.value)}" for s in each.frontier)]
         for each in part.sampled
     ]  # fmt: skip
     return ["group (asked)", *asked], rows
@@ -189,7 +189,7 @@ def _name(each: MeasuredGroup, few: int) -> str:
 
 def _some(told: Some) -> str:
     low, high = map(points, told.share.interval)
-    return f"{told.people} {_span(low, f'{high} %')}"
+    return f"{told.people} {_span(low, f'{high}%')}"
 
 
 def _share(each: MeasuredGroup, measure: str) -> str:

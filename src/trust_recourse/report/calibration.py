@@ -118,7 +118,7 @@ def check_calibration(
 
     Outcomes are drawn from the probabilities themselves, 1000 times. They are miscalibrated if the
     calibration error, or the greatest standardised gap of a bin with at least 20 rows, is beyond
-    what 97.5 % of the draws show, and so large that it matters (0.02, or 0.05 in the bin). A bin of
+    what 97.5% of the draws show, and so large that it matters (0.02, or 0.05 in the bin). A bin of
     fewer rows is no evidence, and no sentence rests on it. Right
     ones are called so about once in 20 times. Where chance alone shows an error above 0.08, rows
     that look right prove nothing.
@@ -214,5 +214,5 @@ def _gaps(
 
 
 def _end(drawn: Floats) -> float:
-    """What 97.5 % of the draws do not exceed."""
+    """What 97.5% of the draws do not exceed."""
     return float(np.quantile(drawn, LEVEL, method="higher"))

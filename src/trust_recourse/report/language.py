@@ -121,7 +121,8 @@ class Language:
             amount = shown.lstrip("-−")
             minus = shown.removesuffix(amount)
             return form % {"minus": minus, "sign": feature.unit, "number": amount}
-        return f"{shown} {self.unit(feature, number)}".rstrip()
+        space = "" if feature.unit == "%" and self.code == ENGLISH.code else " "
+        return f"{shown}{space}{self.unit(feature, number)}".rstrip()
 
     def _value(self, feature: Feature, value: Any) -> str:
         """A value that is a text or a code: by the catalogue, or else by its label."""
@@ -167,7 +168,7 @@ class Language:
         if low == high:
             return first
         unit = self.unit(feature, float(low)) if feature.numeric else ""
-        first = first.removesuffix(f" {unit}" if unit else "")
+        first = first.removesuffix(unit).rstrip()
         return self.gettext("%(low)s to %(high)s", low=first, high=last)
 
 

@@ -440,7 +440,8 @@ class Feature:
             return f"at most {self.describe(high, ROUND_FLOOR)}"
         if low == high:
             return self.describe(low)
-        unit = f" {unit_of(low, self.unit) if self.numeric else self.unit}"
+        unit = unit_of(low, self.unit) if self.numeric else self.unit
+        unit = unit if unit == "%" else f" {unit}"
         first, last = self.describe(low, ROUND_CEILING), self.describe(high, ROUND_FLOOR)
         return f"{first.removesuffix(unit.rstrip())} to {last}"
 

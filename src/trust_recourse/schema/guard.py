@@ -136,7 +136,7 @@ def _one_each(columns: Floats) -> bool:
 def usual_bounds(feature: Feature, column: Floats) -> Mapping[str, Any]:
     """The 1st and the 99th percentile of a number, where its bounds are the extremes of the data.
 
-    At most 1 % of the rows lie below the lower bound, and at most 1 % above the upper one. The
+    At most 1% of the rows lie below the lower bound, and at most 1% above the upper one. The
     bounds are values of the data, rounded inward to the step; a table of fewer than 100 rows keeps
     its extremes. So does a column whose percentiles coincide. For amounts owed, a negative lower
     bound rises to 0 at most, and any other stays at the minimum.

@@ -64,8 +64,8 @@ ATTRIBUTES = (
             "marriage married unmarried single divorced widowed spouse husband wife ledig mstatus"
         ),
         (
-            "civil status", "family status", "etat civil", "estado civil", "stato civile",
-            "mar stat", "mar status", "in a relationship",
+            "civil status", "family status", "personal status", "etat civil", "estado civil",
+            "stato civile", "mar stat", "mar status", "in a relationship",
         ),
         {"mar": 5, "marhm": 2},
         ("familienstand", "zivilstand", "personenstand", "verheiratet", "geschieden", "verwitwet"),
@@ -195,6 +195,7 @@ PAST = re.compile(
     r"|last(?! (names?|nm|mile|resort))|lags?|lagged|ago"
     r"|inquir(y|ies)|enquir(y|ies)|earliest|since|collections|charge ?offs?|charged off"
     r"|write ?offs?|pub rec|public records?|defaulted|defaults|failures|failed|repossess\w*"
+    r"|((re)?payments?|instal?lments?|deposits?|withdrawals?|purchases?|transactions?) made"
     r"|evict(ed|ions?)|insolven\w*|garnish\w*|bounced|judge?ments|tax liens?|liens"
     r"|accidents?(?! (benefits?|cover|coverage|insurance|forgiveness|limit))|at fault"
     r"|claims?(?! (adjuster|center|cover|coverage|deductible|handling|limit|ratio|service))"

@@ -40,10 +40,10 @@ def spread(name: str, numbers: Floats, scale: Scale) -> float:
 
     "range" is the greatest less the least. "mad" is the median distance from the median; where
     more than half of the values are alike it would be 0, and the mean distance from the median
-    stands in. "robust" is the 95 % quantile less the 5 % quantile, both values themselves, so that
+    stands in. "robust" is the 95% quantile less the 5% quantile, both values themselves, so that
     one value far away has no say even among few; where half of the values or more are alike, it is
-    the 95 % quantile of how far the others are from those. "quantile" is the 95 % quantile less the
-    5 % quantile, or as "robust" where the two are the same.
+    the 95% quantile of how far the others are from those. "quantile" is the 95% quantile less the
+    5% quantile, or as "robust" where the two are the same.
 
     >>> spread("x", np.array([1.0, 2.0, 3.0, 4.0, 100.0]), "mad")
     1.0

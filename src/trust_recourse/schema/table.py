@@ -523,9 +523,9 @@ class Schema:
 
         "range" is the greatest value less the least. "mad" is the median distance from the median,
         or the mean distance where that is 0 (more than half of the values alike). "quantile" is the
-        95 % quantile less the 5 % quantile, or as "robust" where that is 0. "robust" is so too, of
+        95% quantile less the 5% quantile, or as "robust" where that is 0. "robust" is so too, of
         quantiles that are values themselves; where half of the values or more are alike, it is the
-        95 % quantile of how far the others are from those. A column that is constant has scale 1;
+        95% quantile of how far the others are from those. A column that is constant has scale 1;
         missing values do not count.
 
         >>> Schema.infer(np.array([[1], [2], [3], [4], [100]])).rescale(
@@ -628,7 +628,7 @@ class Schema:
         """Write a value for people, with its unit.
 
         >>> Schema((Feature("rate", step=0.05, unit="%"),)).describe("rate", 1.5)
-        '1.50 %'
+        '1.50%'
         """
         return self[name].describe(value)
 

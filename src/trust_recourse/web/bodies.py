@@ -414,7 +414,7 @@ class Robustness(ResponseBody):
     low: float
     high: float
     exact: bool = Field(
-        description="Whether the interval is certain; else it is the 95 % interval around a share "
+        description="Whether the interval is certain; else it is the 95% interval around a share "
         "of noisy copies."
     )
 

@@ -30,7 +30,8 @@ GLOSSARY = {
     "Robustness under noise": "how likely a yes stays one if every number is off by chance, by "
     f"{SIGMA:.0%} of its scale or so. Whole numbers move as a whole.",
     "Certified radius": "a yes stays a yes while every number is off by less than that share of "
-    "its scale. Whole numbers move as a whole.",
+    "its scale. Whole numbers move as a whole. “≥” marks a lower bound: a fixed budget of work "
+    "ended the search.",
     "Holds for": "within these ranges every value will do, in any combination.",
     "Try": "puts an option’s values into a form to play with.",
     "Keep": "holds an option to be compared with later answers.",

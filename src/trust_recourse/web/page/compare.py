@@ -38,7 +38,7 @@ LIKELY = 0.05  # literals less likely to belong to a rule are not listed
 
 AS_CARDS = Writing(
     cost=cost,
-    rise=lambda share: f"+{100 * share:.0f} %",
+    rise=lambda share: f"+{100 * share:.0f}%",
     confidence=lambda confidence, *_: percent(confidence),
 )
 

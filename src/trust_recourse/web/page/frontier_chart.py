@@ -32,7 +32,7 @@ ENDED = {
     "max_steps": "The search ended at its greatest number of steps",
     "node_limit": "The search goes on",
 }
-NUMBERS_ONLY = "p => 'cost ' + p.value[0].toPrecision(3) + ', confidence ' + (Math.floor(p.value[1] * 1000) / 10).toFixed(1) + ' %'"  # noqa: E501
+NUMBERS_ONLY = "p => 'cost ' + p.value[0].toPrecision(3) + ', confidence ' + (Math.floor(p.value[1] * 1000) / 10).toFixed(1) + '%'"  # noqa: E501
 
 
 class FrontierChart:
@@ -228,9 +228,9 @@ def step_words(now: Step, before: Step | None = None) -> str:
     """What the first option costs, and what is bought for what since the one before.
 
     >>> step_words((0.285, 0.735))
-    'Option 1: 73.5 % for 0.285.'
+    'Option 1: 73.5% for 0.285.'
     >>> step_words((0.285, 0.735), (0.282, 0.712))
-    'Option 1: from 71.2 % for 0.282 to 73.5 % for 0.285, +2.3 points for +0.003.'
+    'Option 1: from 71.2% for 0.282 to 73.5% for 0.285, +2.3 points for +0.003.'
     """
     then = f"{percent(now[1])} for {cost(now[0])}"
     if before is None:
@@ -244,7 +244,7 @@ def step_words(now: Step, before: Step | None = None) -> str:
 
 def _shown(confidence: float) -> float:
     """Points of a percent, as they are shown."""
-    return float(percent(confidence).removesuffix(" %"))
+    return float(percent(confidence).removesuffix("%"))
 
 
 def picture(
@@ -288,7 +288,7 @@ def picture(
         },
         "yAxis": {
             "type": "value", "name": "confidence", "nameGap": 18, "min": low, "max": high, **axis,
-            "axisLabel": {**axis["axisLabel"], ":formatter": "v => Math.round(v * 100) + ' %'"},
+            "axisLabel": {**axis["axisLabel"], ":formatter": "v => Math.round(v * 100) + '%'"},
         },
         "series": [
             {

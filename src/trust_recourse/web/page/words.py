@@ -27,9 +27,9 @@ def percent(confidence: float) -> str:
     """A confidence to a tenth of a percent, rounded down so that none is shown that is not there.
 
     >>> percent(0.7499), percent(0.57), percent(1.0)
-    ('74.9 %', '57.0 %', '100.0 %')
+    ('74.9%', '57.0%', '100.0%')
     """
-    return wording.percent(confidence).replace("%", " %")
+    return wording.percent(confidence)
 
 
 def cost(amount: float) -> str:
