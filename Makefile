@@ -20,14 +20,15 @@ test:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
-	$(MAKE) -j 2 types tidy
+	$(BIN)/clang-format --dry-run -Werror $$(git ls-files 'src/native/*.?pp')
+	$(BIN)/mypy
 	$(BIN)/pytest -n 2 --dist worksteal
 
 types: .venv/.dev
 	$(BIN)/mypy
 
+# Two minutes on two cores.
 tidy: .venv/.dev
-	$(BIN)/clang-format --dry-run -Werror $$(git ls-files 'src/native/*.?pp')
 	$(BIN)/clang-tidy -p build/native --quiet $$(git ls-files 'src/native/*.cpp')
 
 # Kernels, laws and fuzzers of the readers of models, with the sanitizers of GCC.

@@ -333,7 +333,7 @@ def test_a_time_limit_ends_the_search_of_a_proof_and_its_shortening(monkeypatch)
     result = recourse.find(X.iloc[least], 0.8)
     assert result.certificate(time_limit=600.0).proof.functions
     seconds = [0.0]
-    monkeypatch.setattr("trust_recourse.clock.now", lambda: seconds[0])
+    monkeypatch.setattr(time, "monotonic", lambda: seconds[0])
     for place, name in ((branch_and_bound.BranchAndBound, "prove"), (shortening, "_shared")):
         before = getattr(place, name)
 

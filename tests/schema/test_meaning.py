@@ -17,7 +17,8 @@ NAMED = {  # as real tables name them: UCI's, Home Credit's, LendingClub's, HMDA
     "DrivAge drivage driver_age Alter Alter_Antragsteller alter_jahre Alter_bei_Antrag Lebensalter "
     "Geburtsjahr AltersGruppe card_holder_age CUST_AGE Age_yrs",
     "marital status": "marital-status MARRIAGE NAME_FAMILY_STATUS Familienstand estado_civil "
-    "mar_status personal_status zivilstand Zivilstand_Kunde Personenstand married single marriage_status",
+    "mar_status personal_status zivilstand Zivilstand_Kunde Personenstand married single "
+    "marriage_status",
     "race or ethnic origin": "race ethnicity RAC1P skin_color derived_race race_white race_Black "
     "race_Asian-Pac-Islander applicant_race_1 minority ethnische_Herkunft",
     "nationality or origin": "nationality native-country foreign_worker country_of_birth Citizen "
@@ -38,13 +39,16 @@ HAPPENED = (
     "mths_since_last_delinq;NumInqLast6M;pub_rec_bankruptcies;priors_count;default;previous;PAY_0;"
     "PAY_6;Mahnungen;year;accidents;at_fault_accidents;accident_count;num_claims;ClaimNb;"
     "claims_last_5y;prior_claims;no_claim_years;violations;traffic_violations;speeding_tickets;dui;"
-    "DUIS;felony;felonies;criminal_record;Vorstrafen;vorbestraft;judgments;num_judgements;tax_liens;"
-    "tax_lien;Schufa_Eintrag;schufa_eintraege;SchufaEintrag;failures;defaulted_before;has_defaulted;"
+    "DUIS;felony;felonies;criminal_record;Vorstrafen;vorbestraft;judgments;num_judgements;tax "
+    "_liens; "
+    "tax_lien;Schufa_Eintrag;schufa_eintraege;SchufaEintrag;failures;defaulted_before;has_def "
+    "aulted; "
     "ever_default;evictions;insolvency;Insolvenzen;Zahlungsverzug;Rückstände;rueckstaende;"
     "Pfaendungen;Unfälle;failed_payments;payments_made_12m;repayments made;NumInstallmentsMade"
 )
 OTHERS = (
-    "checking_status payments_due age_of_car OWN_CAR_AGE account_age AgeOfOldestAccount building_age page wage mileage mortgage "
+    "checking_status payments_due age_of_car OWN_CAR_AGE account_age AgeOfOldestAccount "
+    "building_age page wage mileage mortgage "
     "average_usage stage sextant race_time male_share manager country foreign_transactions union "
     "account_disabled political_risk single_premium status income PAY_AMT1 BILL_AMT2 plate "
     "default_currency income_per_year relationship late_fee LateFees late_night_orders history_len "

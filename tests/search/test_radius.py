@@ -136,7 +136,7 @@ def bound_of(hard):
 
 @pytest.mark.usefixtures("poor")
 def test_every_surface_writes_a_bound_as_one(hard, tmp_path):
-    recourse, X, _ = hard
+    recourse, _, _ = hard
     result = bound_of(hard)
     bound = result.quick_radius()
     written = distance(bound)
