@@ -39,10 +39,8 @@ HAPPENED = (
     "mths_since_last_delinq;NumInqLast6M;pub_rec_bankruptcies;priors_count;default;previous;PAY_0;"
     "PAY_6;Mahnungen;year;accidents;at_fault_accidents;accident_count;num_claims;ClaimNb;"
     "claims_last_5y;prior_claims;no_claim_years;violations;traffic_violations;speeding_tickets;dui;"
-    "DUIS;felony;felonies;criminal_record;Vorstrafen;vorbestraft;judgments;num_judgements;tax "
-    "_liens; "
-    "tax_lien;Schufa_Eintrag;schufa_eintraege;SchufaEintrag;failures;defaulted_before;has_def "
-    "aulted; "
+    "DUIS;felony;felonies;criminal_record;Vorstrafen;vorbestraft;judgments;num_judgements;tax_liens;"
+    "tax_lien;Schufa_Eintrag;schufa_eintraege;SchufaEintrag;failures;defaulted_before;has_defaulted;"
     "ever_default;evictions;insolvency;Insolvenzen;Zahlungsverzug;Rückstände;rueckstaende;"
     "Pfaendungen;Unfälle;failed_payments;payments_made_12m;repayments made;NumInstallmentsMade"
 )
