@@ -371,6 +371,15 @@ def test_options_below_the_decision_are_no_offers(model, schema):
     assert "From 75 on the answer is yes" in flat(made)
 
 
+def test_an_option_below_the_decision_has_no_radius_in_the_evidence(model, schema):
+    strict = Recourse(model, schema, decision_threshold=0.75)
+    result = strict.find(REFUSED, [0.5, 0.75])
+    text = flat(evidence(result, certificates=False, pictures=False))
+    assert re.search(r"confidence: 0\.5\d+, still refused; radius: –; noise: –", text)
+    assert re.search(r"certified radius – \(still refused\) 0\.\d+", text)
+    assert "has no approval to measure" in text
+
+
 def test_a_needless_change_is_not_offered(recourse, offered):
     result = recourse.find(REFUSED, [0.5, 0.5 + 1e-6])
     assert len(result.options) == 2

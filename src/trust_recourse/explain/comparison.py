@@ -17,6 +17,7 @@ from trust_recourse.wording import between, distance, significant
 
 SAME = 1e-9  # costs and distances this near are equal
 SAFE = "robustness under noise"
+OF_APPROVAL = ("certified radius", SAFE)  # measured only where both options are accepted
 
 
 class Writing(NamedTuple):
@@ -40,6 +41,7 @@ class Measured(NamedTuple):
     noise: float  # the probability that noise leaves the decision as it is
     noise_low: float  # the interval that it lies in
     noise_high: float
+    accepted: bool = True  # else there is no approval, and radius and noise say nothing of one
     carrying: tuple[int, ...] = ()  # rules for the wanted class whose statement holds
     fragile: tuple[int, ...] = ()  # those of them that may tighten
     silence: float | None = None  # None of a model without rules
@@ -111,9 +113,12 @@ class Comparison:
                 form.confidence(place.confidence, why.threshold, place.target)
                 for place in (why.start, why.end)
             ],
-            "certified radius": [distance(each.radius) for each in self.measured],
+            "certified radius": [
+                _of_approval(each, distance(each.radius)) for each in self.measured
+            ],
             f"{SAFE} {self.sigma:g}": [
-                between(each.noise_low, each.noise_high) for each in self.measured
+                _of_approval(each, between(each.noise_low, each.noise_high))
+                for each in self.measured
             ],
         }
         if silences := [each.silence for each in self.measured if each.silence is not None]:
@@ -172,12 +177,22 @@ def _gains(cheaper: Measured, dearer: Measured, writing: Writing) -> tuple[list[
     )
     better: list[str] = []
     worse: list[str] = []
+    if cheaper.accepted != dearer.accepted:
+        (better if dearer.accepted else worse).append("the approval")
+    both = cheaper.accepted and dearer.accepted
     for wanted, name, a, b, equal, form in counts:
+        if name in OF_APPROVAL and not both:
+            continue
         if a != b and abs(b - a) > equal and form(a) != form(b):
             got = "more" if b > a else "less"
             told = f"{'fewer' if got == 'less' and form is str else got} {name}"
             (better if got == wanted else worse).append(f"{told} ({form(a)} → {form(b)})")
     return better, worse
+
+
+def _of_approval(each: Measured, told: str) -> str:
+    """A measure of an approval, or that there is none."""
+    return told if each.accepted else "– (still refused)"
 
 
 def _listed(numbers: Any) -> str:

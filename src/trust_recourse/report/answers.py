@@ -136,6 +136,7 @@ def answers(
                 "cost": option.cost,
                 "lower_bound": option.lower_bound,
                 "confidence": option.confidence,
+                "accepted": result.accepted(at),
                 **_moved(option),
                 "radius": None if each.radius == math.inf else each.radius,
                 "robustness": {"sigma": SIGMA, **each.noise._asdict()},

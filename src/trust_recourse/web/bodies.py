@@ -429,6 +429,10 @@ class Option(Moved):
     status: str
     sentence: str
     lower_bound: float
+    accepted: bool = Field(
+        description="Whether the model accepts it; if not, it is below the decision threshold, and "
+        "radius and robustness say nothing of an approval."
+    )
     radius: float | None = Field(description="null: nothing of that size loses the decision.")
     robustness: Robustness
     ranges: dict[str, Range] | None = Field(
