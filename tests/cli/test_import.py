@@ -209,16 +209,17 @@ def test_a_class_that_most_rows_are_refused_is_warned_of_unless_labels_show_it(h
 
 @pytest.mark.usefixtures("in_this_process")
 def test_evidence_and_report_map_labels_as_import_does(home):
-    line = f"import {{}}/lightgbm.txt {GIVEN} {NAMED} --target granted --force"
+    given = GIVEN.replace("m.safe", "mapped.safe")
+    line = f"import {{}}/lightgbm.txt {given} {NAMED} --target granted --force"
     assert ask(line, home).exit_code == 0
-    found = "find {}/m.safetensors --data {}/rows.csv --row 1 --save {}/a.json --force"
+    found = "find {}/mapped.safetensors --data {}/rows.csv --row 1 --save {}/mapped.json --force"
     assert ask(found, home).exit_code == 0
     judge = "--data {}/rows.csv --target granted --out {}/judged.txt --force"
-    done = ask(f"evidence {{}}/m.safetensors {{}}/a.json {judge} --no-certificates", home)
+    done = ask(f"evidence {{}}/mapped.safetensors {{}}/mapped.json {judge} --no-certificates", home)
     assert done.exit_code == 0, done.output
     assert "0 is refused, 1 is granted" in flat(done.stderr)
     assert "class granted" in flat((home / "judged.txt").read_text())
-    report = "report {}/rows.csv --target granted --model {}/m.safetensors --json"
+    report = "report {}/rows.csv --target granted --model {}/mapped.safetensors --json"
     done = ask(report, home)
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["label"] == "granted"

@@ -8,12 +8,11 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
-from trust_recourse.report.agreement import ranked
+from trust_recourse.report.agreement import ranked, ranks
 from trust_recourse.report.baselines import NUMBERS, regression
 from trust_recourse.schema import Feature, Proposal, Schema, proposed
 from trust_recourse.schema.guard import Lock, locks
@@ -156,7 +155,7 @@ def _constant(feature: Feature, column: Floats) -> Iterator[Suspicion]:
     if others >= min(OTHERS[0] * len(column), OTHERS[1]):
         return
     value = feature.describe_code(values[counts.argmax()])
-    seen = f"{value} in {'all' if not others else f'all but {others} of'} {len(column)} rows"
+    seen = f"{value} in {'all' if not others else f'all but {others:,} of'} {len(column):,} rows"
     advice = "It can tell nothing" if not others else "It can tell little"
     yield Suspicion(feature.name, "constant", seen, f"{advice}: leave it out")
 
@@ -197,7 +196,7 @@ def _alone(feature: Feature, column: Floats, came: Ints) -> float:
     folds = min(3, int(came.sum()), int(len(came) - came.sum()))
     for learnt, held in StratifiedKFold(folds, shuffle=True, random_state=0).split(known, came):
         p[held] = _told(feature, column[learnt], came[learnt], column[held])
-    ranked = roc_auc_score(came, rankdata(known)) if feature.kind in ORDERED else 0.5
+    ranked = roc_auc_score(came, ranks(known)) if feature.kind in ORDERED else 0.5
     return float(max(ranked, 1 - ranked, roc_auc_score(came, p)))
 
 
@@ -223,7 +222,7 @@ def _id(feature: Feature, column: Floats) -> Iterator[Suspicion]:
     words = feature.kind == "category"
     called = (whole or words) and names_rows(feature.name)
     if (words and values > rows / 2) or (called and values > max(FEW, rows / REPEATED)):
-        seen = f"{values} values in {rows} rows{', and the name of an id' if called else ''}"
+        seen = f"{values:,} values in {rows:,} rows{', and the name of an id' if called else ''}"
         yield Suspicion(feature.name, "id", seen, advice)
         return
     if feature.kind not in NUMBERS or values < rows:
@@ -232,11 +231,11 @@ def _id(feature: Feature, column: Floats) -> Iterator[Suspicion]:
     follows = (steps > 0).all() or (steps < 0).all()
     if follows and (whole or np.allclose(steps, steps[0], rtol=1e-6, atol=0)):
         way = "rises" if steps[0] > 0 else "falls"
-        seen = f"another number in each of {rows} rows, which {way} from row to row"
+        seen = f"another number in each of {rows:,} rows, which {way} from row to row"
         yield Suspicion(feature.name, "id", seen, advice)
     elif whole and np.ptp(known) < 2 * rows:
         low, high = written(known.min()), written(known.max())
-        seen = f"another number in each of {rows} rows, all from {low} to {high}"
+        seen = f"another number in each of {rows:,} rows, all from {low} to {high}"
         yield Suspicion(feature.name, "id", seen, advice)
 
 
@@ -252,7 +251,7 @@ def _sentinel(feature: Feature, column: Floats) -> Iterator[Suspicion]:
     many = int(np.isin(column, [feature.code_of(each) for each in own]).sum())
     named = ", ".join(map(_as_written, own))
     yield Suspicion(
-        feature.name, "sentinel", f"{named} in {many} of {len(column)} rows, {where}",
+        feature.name, "sentinel", f"{named} in {many:,} of {len(column):,} rows, {where}",
         f"If {'it means' if len(own) == 1 else 'they mean'} missing, say so in the schema: "
         f"missing: [{named}]",
         tuple(own),
