@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import types
 
+from trust_recourse import Feature, Schema
 from trust_recourse.cells import Condition, Grid, compiled
 from trust_recourse.cost import Cost
 from trust_recourse.search.branch_and_bound import BranchAndBound
@@ -112,3 +113,14 @@ def test_ints_of_any_kind_share_one_compiled_function():
     assert [*one_more.overloads] == [(types.int64,)]
     with pytest.raises(TypeError, match="one_more is called by compiled code alone"):
         one_more(1)
+
+
+@pytest.mark.parametrize(
+    ("step", "lower", "edge"),
+    [(1, 0, "2,015"), (100, 0, "2,015"), (0.5, 0, "2,015.5"), (1, 0.25, "2,015.5")],
+)
+def test_an_edge_between_whole_numbers_is_shown_as_a_whole_number(step, lower, edge):
+    pay = Feature("pay", step=step, lower=lower, upper=9000)
+    grid = Grid(Schema((pay,)), (np.array([2015.5000000000002]),))
+    assert grid.statement(0, np.array([True, False])) == f"pay ≤ {edge}"
+    assert grid.statement(0, np.array([False, True])) == f"pay > {edge}"

@@ -656,7 +656,9 @@ class Result:
         if option.status is Status.OPTIMAL:
             return f"{number} Of the {such}, this is the cheapest. Both are proved."
         open_ = f"{number} That is proved. Of the {such}, a cheaper one was not ruled out."
-        least = f" No such answer costs less than {option.lower_bound:.4g}."
+        least = (
+            f" No such answer costs less than {significant(option.lower_bound, to=ROUND_FLOOR)}."
+        )
         return open_ + least * (option.lower_bound > 0)
 
     def _lasting(self, option: Option) -> str:

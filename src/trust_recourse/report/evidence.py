@@ -185,7 +185,7 @@ class _EvidenceFacts:
         """A confidence rounded down, told from what a yes takes and from what was asked for."""
         targets = (self.result.decision, *self.result.status)
         levels = (target.interval[0] for target in targets if target.mode != "wins")
-        return floored(confidence, levels, digits=4)
+        return floored(confidence, levels, digits=3)
 
     def radius(self, at: int) -> str:
         """The radius of an approval; – for an option that is still refused."""
