@@ -78,7 +78,7 @@ class ProtectedReasonError(LetterError):
 
     def _titles(self) -> str:
         return ENGLISH.joined(
-            each.title if each.title == each.name else f"{each.title} ({each.name})"
+            each.title if each.name in each.title else f"{each.title} ({each.name})"
             for each in self.features
         )
 
