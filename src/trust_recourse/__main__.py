@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
-from types import ModuleType
-from typing import Any
 
 from trust_recourse.extras import absent
-
-
-class _Later(ModuleType):
-    """Stands for a module that takes long, until something of it is used."""
-
-    def __getattr__(self, name: str) -> Any:
-        if sys.modules[self.__name__] is self:
-            del sys.modules[self.__name__]
-        return getattr(import_module(self.__name__), name)
+from trust_recourse.later import put_off
 
 
 def main() -> None:
     """Run the command line, or say how to install what it needs."""
-    sys.modules.setdefault("scipy.stats", _Later("scipy.stats"))  # of what scikit-learn imports
+    put_off()
     try:
         from trust_recourse.cli import app
     except ModuleNotFoundError as error:

@@ -110,6 +110,14 @@ class Result:
         chosen = self._option(option)
         return self.recourse.meets(self.decision, chosen.codes, chosen.confidence)
 
+    def refusal(self, option: int = 0) -> str:
+        """Why the model still refuses an option, in a few words; "" if it accepts the option."""
+        if self.accepted(option):
+            return ""
+        if self.decision.mode == "wins":
+            return "still refused: another class has more"
+        return f"still refused: below the decision threshold {level(self.decision.confidence)}"
+
     @property
     def verdict(self) -> str:
         """What the model says of the person as they are, in a few words."""
@@ -549,6 +557,7 @@ class Result:
             noise=kept.probability,
             noise_low=kept.low,
             noise_high=kept.high,
+            accepted=self.accepted(at),
             **why.support(),
         )
 
@@ -687,7 +696,9 @@ class Result:
         if option.status is Status.OPTIMAL:
             return f"{number} Of the {such}, this is the cheapest. Both are proved."
         open_ = f"{number} That is proved. Of the {such}, a cheaper one was not ruled out."
-        least = f" No such answer costs less than {option.lower_bound:.4g}."
+        least = (
+            f" No such answer costs less than {significant(option.lower_bound, to=ROUND_FLOOR)}."
+        )
         return open_ + least * (option.lower_bound > 0)
 
     def _lasting(self, option: Option) -> str:
@@ -713,8 +724,10 @@ class Result:
                 if option.target == target and option.changes:
                     confidence = self.formatted(option.confidence, target)
                     cost = f"{self.recourse.cost.words} cost {significant(option.cost)}"
-                    numbers = f"({cost}, confidence {confidence})"
-                    yield f"    {option_name(at)}: {self.words(option)}  {numbers}"
+                    numbers = ", ".join(
+                        filter(None, (cost, f"confidence {confidence}", self.refusal(at)))
+                    )
+                    yield f"    {option_name(at)}: {self.words(option)}  ({numbers})"
             if target in self.ended_by:
                 limit = self.ended_by[target]
                 given = getattr(self.question, limit)
@@ -756,6 +769,7 @@ class Result:
             ("asked for", option.target.words),
             ("confidence", self.formatted(option.confidence, option.target)),
             (f"cost ({self.recourse.cost.words})", significant(option.cost)),
+            *((("decision", refusal),) if (refusal := self.refusal(at)) else ()),
         )
         return markup.card(
             option_name(at).capitalize(), self.badge(at), changes, facts, self.sentence(at),

@@ -73,8 +73,8 @@ class Table:
             )
         if blank := int(given.isna().sum()):
             raise TableError(
-                f"{self.path}: {blank} of {len(given)} rows have no class: column {target!r} is "
-                "blank there; fill it in, or take these rows out"
+                f"{self.path}: {blank:,} of {len(given):,} rows have no class: column {target!r} "
+                "is blank there; fill it in, or take these rows out"
             )
         kind = given.dtype.kind
         if kind == "b":

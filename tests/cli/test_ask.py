@@ -674,6 +674,26 @@ def test_an_answer_is_that_of_the_library(who, recourse):
         assert f"{option.target.words}: {option.status.sentence}" in words
 
 
+def test_an_option_below_the_threshold_is_marked_as_refused(who, recourse):
+    result = recourse.find(PERSON, [0.4, 0.5])
+    assert [result.accepted(at) for at in range(2)] == [False, True]
+    still = "still refused: below the decision threshold 0.5"
+    assert (result.refusal(0), result.refusal(1)) == (still, "")
+    assert repr(result).count(still) == 1
+    assert result._repr_html_().count(still) == 1
+    asked = f"find {who} --confidence 0.4"
+    alone = ask(asked).stdout
+    assert re.search(r"at least 0.4 .* – +–\n", alone)
+    assert "radius: the approval" not in alone
+    words = flat(ask(f"{asked} --confidence 0.5").stdout)
+    assert f"Option 1 is {still}." in words
+    assert words.count("still refused") == 2
+    assert "Option 2 is" not in words
+    assert "radius: the approval holds" in words
+    options = told(f"{asked} --confidence 0.5")["options"]
+    assert [each["accepted"] for each in options] == [False, True]
+
+
 def test_only_the_first_of_several_ways_is_called_the_cheapest(who, recourse):
     result = recourse.find(PERSON, 0.4, n_options=2)
     assert len(result.options) == 2

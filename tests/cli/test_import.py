@@ -147,15 +147,83 @@ def test_labels_may_be_the_file_s_own_and_then_the_names_are_not_checked(home):
     told = json.loads(ask(f"{line} --json", home).stdout)
     (found,) = told["agreement"]
     assert (found["label"], found["auc"] > 0.9) == ("granted", True)
-    assert told["unchecked"] == [
-        "the names of the classes: the column has the file's own labels (0 is refused, 1 is "
-        "granted)"
-    ]
+    said = (
+        "0 is refused, 1 is granted, by the order of the classes; the labels of granted cannot "
+        "check these names"
+    )
+    assert told["assumed"] == said
+    assert told["unchecked"] == [f"the names of the classes: {said}"]
+    assert told["warning"] is None
+    words = flat(ask(line, home).stdout)
+    assert f"assumed {said}" in words
+    assert "not checked" not in words
     rows = pd.read_csv(home / "rows.csv")
     rows.assign(granted=1 - rows["granted"]).to_csv(home / "turned.csv", index=False)
     wrong = ask(line.replace("rows.csv", "turned.csv"), home)
     assert wrong.exit_code == 2
     assert "exchange 0, 1 in the column if they mean the opposite there" in flat(wrong.stderr)
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_names_that_contradict_the_column_are_rejected(home):
+    rows = pd.read_csv(home / "rows.csv").rename(columns={"granted": "repaid"})
+    rows.to_csv(home / "repaid.csv", index=False)
+    rows.rename(columns={"repaid": "class"}).to_csv(home / "class.csv", index=False)
+    line = (
+        "import {}/lightgbm.txt --schema {}/schema.yaml --data {}/DATA.csv --target DATA "
+        "--classes NAMES --wanted WANTED --out {}/names.safetensors --force"
+    )
+
+    def asked(data, names, wanted):
+        words = line.replace("DATA", data).replace("NAMES", names).replace("WANTED", wanted)
+        return ask(words, home)
+
+    for names, wanted in (("granted,refused", "granted"), ("a,b", "a")):
+        wrong = asked("repaid", names, wanted)
+        assert wrong.exit_code == 2, wrong.output
+        said = flat(wrong.stderr)
+        assert "by its name, 1 in this column is a good outcome" in said
+        assert f"--classes {','.join(reversed(names.split(',')))}" in said
+    assert asked("repaid", "refused,granted", "granted").exit_code == 0
+    assert asked("class", "granted,refused", "granted").exit_code == 0
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_class_that_most_rows_are_refused_is_warned_of_unless_labels_show_it(home):
+    line = "import {}/lightgbm.txt --schema {}/schema.yaml --data {}/rows.csv --force"
+    named = "--out {}/most.safetensors --wanted granted --threshold 0.6 --classes"
+    swapped = json.loads(ask(f"{line} {named} granted,refused --json", home).stdout)
+    right = json.loads(ask(f"{line} {named} refused,granted --json", home).stdout)
+    assert swapped["refused"] > 30 > right["refused"], "the rows would show nothing"
+    for part in (
+        f"refuses {swapped['refused']} ({swapped['refused'] / 60:.1%}) of these rows the class "
+        "granted",
+        f"exchanged it would refuse {right['refused']} ({right['refused'] / 60:.1%})",
+        "--classes refused,granted",
+    ):
+        assert part in swapped["warning"]
+    words = flat(ask(f"{line} {named} granted,refused", home).stdout)
+    assert f"Warning: {swapped['warning']}." in words
+    assert right["warning"] is None
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_evidence_and_report_map_labels_as_import_does(home):
+    given = GIVEN.replace("m.safe", "mapped.safe")
+    line = f"import {{}}/lightgbm.txt {given} {NAMED} --target granted --force"
+    assert ask(line, home).exit_code == 0
+    found = "find {}/mapped.safetensors --data {}/rows.csv --row 1 --save {}/mapped.json --force"
+    assert ask(found, home).exit_code == 0
+    judge = "--data {}/rows.csv --target granted --out {}/judged.txt --force"
+    done = ask(f"evidence {{}}/mapped.safetensors {{}}/mapped.json {judge} --no-certificates", home)
+    assert done.exit_code == 0, done.output
+    assert "0 is refused, 1 is granted" in flat(done.stderr)
+    assert "class granted" in flat((home / "judged.txt").read_text())
+    report = "report {}/rows.csv --target granted --model {}/mapped.safetensors --json"
+    done = ask(report, home)
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["label"] == "granted"
+    assert "0 is refused, 1 is granted" in flat(done.stderr)
 
 
 @pytest.mark.usefixtures("in_this_process")

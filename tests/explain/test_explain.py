@@ -18,7 +18,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import reference
 import worlds
-from trust_recourse import Recourse, Schema, Target, TMClassifier, haberman
+from trust_recourse import Question, Recourse, Schema, Target, TMClassifier, haberman
 from trust_recourse.explain import NAMED, explain, places, split
 from trust_recourse.factors import by_feature
 from trust_recourse.tsetlin.calibration import Calibrator
@@ -488,6 +488,19 @@ def test_a_comparison_holds_what_the_result_says_of_each_option():
         ),
     )
     assert "certified radius" not in alike.sentence
+
+
+def test_an_option_that_is_still_refused_has_no_radius_to_compare():
+    result = patient_result()
+    under = result.recourse.under(Question(decision_threshold=0.99))
+    compared = under.find(result.factual, [0.5, 0.6]).compare(0, 1)
+    assert not any(each.accepted for each in compared.measured)
+    assert set(compared.words().loc["certified radius"]) == {"– (still refused)"}
+    assert "radius" not in compared.sentence
+    cheap, dear = result.compare(0, 1).measured
+    bought = replace(result.compare(0, 1), measured=(cheap._replace(accepted=False), dear))
+    assert "it buys the approval, more confidence" in bought.sentence
+    assert "radius" not in bought.sentence
 
 
 def test_only_rules_for_the_wanted_class_carry_an_option():

@@ -43,6 +43,7 @@ from trust_recourse.cli import app
 from trust_recourse.question import Point, Question
 from trust_recourse.report import content
 from trust_recourse.report.confidence import out_of_100
+from trust_recourse.report.content import TableBlock
 from trust_recourse.wording import distance, floored
 from worlds import paper_machine
 
@@ -292,7 +293,7 @@ def test_a_relation_that_holds_one_back_is_told_in_words(model, schema):
     bound = Recourse(model, Schema(schema.features, (AtMost("year", "nodes"),)))
     result = bound.find(REFUSED, 0.5)
     first = result.binding().iloc[0]
-    assert first["if"] == "without: year <= nodes"
+    assert first["if"] == "it were not required that year must be at most nodes"
     text = flat(letter(result, **GIVEN))
     reached = out_of_100(first["reachable"])
     assert f"that year must be at most nodes. Without it, {reached} out of 100" in text
@@ -369,6 +370,29 @@ def test_options_below_the_decision_are_no_offers(model, schema):
     made = letter(result, **GIVEN)
     assert [offer.confidence >= 75 for offer in made.offers] == [True]
     assert "From 75 on the answer is yes" in flat(made)
+
+
+def test_an_option_below_the_decision_has_no_radius_in_the_evidence(model, schema):
+    strict = Recourse(model, schema, decision_threshold=0.75)
+    result = strict.find(REFUSED, [0.5, 0.75])
+    text = flat(evidence(result, certificates=False, pictures=False))
+    assert re.search(r"confidence: 0\.5\d+, still refused; radius: –; noise: –", text)
+    assert re.search(r"certified radius – \(still refused\) 0\.\d+", text)
+    assert "has no approval to measure" in text
+
+
+def test_three_options_stand_in_columns_of_a_text_page():
+    now = ("payment in September", "NT$120,000", "NT$2,000", "as now", "as now")
+    sure = ("the model’s confidence", *["71 out of 100"] * 4)
+    table = TableBlock(("", "now", "option 1", "option 2", "option 3"), (now, sure), total=True)
+    lines = table.lines()
+    assert max(map(len, lines)) <= 78
+    assert lines[0].endswith("option 3")
+    assert lines[1].split() == ["payment", "in", "NT$120,000", "NT$2,000", *["as", "now"] * 2]
+    assert lines[2] == "September"
+    assert " ".join(" ".join(lines).split()).count("71 out") == 4
+    wide = TableBlock(table.head, (("x" * 60, *["y" * 12] * 4),))
+    assert not any(line.endswith("option") for line in wide.lines())
 
 
 def test_a_needless_change_is_not_offered(recourse, offered):
@@ -701,7 +725,7 @@ def test_the_dossier_holds_the_evidence(told, answers, model, tmp_path):
     for at, option in enumerate(answers.options):
         assert f"{option.cost:.4g}" in seen
         assert distance(answers.radius(at)) in seen
-        assert floored(option.confidence, [option.target.confidence], digits=4) in seen
+        assert floored(option.confidence, [option.target.confidence]) in seen
     for target, proof in told.certificates.items():
         proof.save(tmp_path / "proof.json")
         assert hashlib.sha256((tmp_path / "proof.json").read_bytes()).hexdigest() in text
@@ -961,9 +985,7 @@ def test_evidence_on_labels_of_another_name_says_so(kept, patients):
     X.assign(survived=np.where(y == 1, "yes", "no")).to_csv(kept / "words.csv", index=False)
     done = run("evidence", kept, "--data", str(kept / "words.csv"), "--target", "survived")
     assert done.exit_code == 2
-    assert "has the labels no and yes, the model the classes 0 and 1" in " ".join(
-        done.output.split()
-    )
+    assert "the column has the classes 'no', 'yes', the model 0, 1" in done.output
 
 
 @pytest.mark.parametrize(

@@ -253,6 +253,12 @@ def test_only_what_is_a_reason_is_recorded(model, patients):
     assert "A protected characteristic is among these: The nodes. We reviewed its part" in told
 
 
+def test_a_feature_to_review_has_its_label_and_its_name():
+    married = Feature("MARRIAGE_1", "boolean", label="marital status: married", protected=True)
+    said = str(ProtectedReasonError([married, Feature("age", protected=True)]))
+    assert "marital status: married (MARRIAGE_1) and age;" in said
+
+
 def test_the_refusal_says_what_to_do(result, others):
     with pytest.raises(ProtectedReasonError) as stopped:
         letter(result, **GIVEN, reference=others)

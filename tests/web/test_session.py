@@ -30,6 +30,7 @@ from trust_recourse.web.page.promises import outstanding, promise_once, redeemed
 from trust_recourse.web.page.question import tried, with_kept
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.settings import parts
+from trust_recourse.web.page.words import cost
 from trust_recourse.web.questions import put
 from trust_recourse.web.service import _Example
 from trust_recourse.web.state import AppState, Limits
@@ -139,6 +140,19 @@ def test_a_limit_that_ended_a_search_is_named(asking):
     asking.ask(node_limit=None)
     asyncio.run(asking.answer())
     assert limit_words(asking.result) == []
+
+
+def test_the_row_with_just_this_number_comes_first(lending):
+    recourse, X = lending
+    people = PeopleTable(recourse, X.reset_index(drop=True))
+    for text in ("1", "7", " row 7 ", "12"):
+        number = text.split()[-1]
+        assert people.search(text).listed[0].name == f"Row {number}"
+        assert people.search(text).total > 1
+
+
+def test_costs_on_the_page_have_the_digits_of_commands():
+    assert [cost(amount) for amount in (2.8274, 0.11734, 12345.6)] == ["2.827", "0.1173", "12,346"]
 
 
 def test_a_person_is_compared_by_ranks_among_accepted_applicants(lending):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ABOUT = "All of it is about the model: that it would say yes, not that the world would change."
 SAMPLED = ", as a 95% interval where noisy copies were counted"
+NONE = "–"  # in place of the radius of an option that is still refused
 UNANSWERED = ("infeasible", "not_found")
 
 
@@ -170,6 +171,7 @@ def decision(result: Result, person: question.Values, *, verbose: bool = False) 
 
 
 def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked: int) -> None:
+    from trust_recourse.question import option_name
     from trust_recourse.report.answers import SIGMA
     from trust_recourse.wording import AT_LEAST, distance, is_bound, significant
 
@@ -186,10 +188,12 @@ def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked:
         )
         table.columns[2].no_wrap, table.columns[2].overflow = False, "fold"
         for at, (option, (radius, noise)) in enumerate(zip(result.options, safe, strict=True)):
+            reached = result.formatted(option.confidence, option.target)
+            accepted = result.accepted(at)
             table.add_row(
                 str(at + 1), option.target.words, words(result, option),
-                result.formatted(option.confidence, option.target), significant(option.cost),
-                distance(radius), str(noise),
+                reached if accepted else f"{reached}\nstill refused", significant(option.cost),
+                distance(radius) if accepted else NONE, str(noise) if accepted else NONE,
             )  # fmt: skip
         console.print(table)
         console.print()
@@ -202,7 +206,13 @@ def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked:
             f"No further way was found{within} that leaves at least half of this as it is, and is "
             "no part of it."
         )
-    if result.options:
+    for at in range(len(result.options)):
+        if refusal := result.refusal(at):
+            console.print(
+                f"{option_name(at).capitalize()} is {refusal}. There is no approval whose radius "
+                "could be measured."
+            )
+    if any(map(result.accepted, range(len(result.options)))):
         bound = f" {AT_LEAST}" if any(is_bound(each.radius) for each in safe) else ""
         sampled = "" if all(each.noise.exact for each in safe) else SAMPLED
         console.print(

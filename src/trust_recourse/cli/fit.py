@@ -298,7 +298,7 @@ def _tell(told: dict[str, Any], judged: ModelReport | None, doubts: Sequence[Sus
             "little of others. No rows were held out."
         )
     else:
-        rows = f"{right['rows']} rows held out of learning"
+        rows = f"{right['rows']:,} rows held out of learning"
         console.print(f"Accuracy {right['value']:.3f} on {rows} ({base}).\n")
         page.scores(console, judged)
         page.classes(console, judged)
@@ -306,7 +306,7 @@ def _tell(told: dict[str, Any], judged: ModelReport | None, doubts: Sequence[Sus
     page.doubts(console, doubts)
     unused = {use["feature"] for use in told["protected"] if not use["used"]}
     learnt = ", ".join(name for name in told["features"] if name not in unused)
-    console.print(f"\n{told['model']}: written, learnt from {told['rows']} rows of {learnt}.")
+    console.print(f"\n{told['model']}: written, learnt from {told['rows']:,} rows of {learnt}.")
     if told["bootstraps"]:
         console.print(f"{told['bootstraps']}: written, the models learnt anew.")
     for use in told["protected"]:
@@ -330,7 +330,7 @@ def _tell_next(
         console.print(f"LABEL is the class that is hoped for: {either(told['classes'])}.")
     else:
         first = told["first_refused"]
-        console.print(f"It refuses {told['refused']} of them the class {yes}.")
+        console.print(f"It refuses {told['refused']:,} of them the class {yes}.")
     if first is not None:
         rules = [] if schema is None else ["--schema", str(schema)]
         row = ["--data", str(data), "--row", str(first)]

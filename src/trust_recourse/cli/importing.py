@@ -12,6 +12,7 @@ from rich.table import Table
 from trust_recourse.cli import page
 from trust_recourse.cli.errors import Force, InputError, can_be_written
 from trust_recourse.cli.fit import KeptThreshold, KeptWanted, Out, refused
+from trust_recourse.cli.labels import as_classes, assumed, told_by
 from trust_recourse.cli.question import (
     Json,
     anew_beside,
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from trust_recourse import Schema
     from trust_recourse.report.agreement import Agreement
     from trust_recourse.sums import Imported, Read
+
+
+NAMES = "the names of the classes"  # how what is assumed of them begins among the unchecked
 
 
 @command(name="import")
@@ -102,9 +106,13 @@ def import_(
     the file that is written speaks for the model: every command takes it, with none of the
     libraries installed. `trust-recourse schema` makes a first schema from the rows.
 
-    With --target the names of the classes are checked: the model's confidence in the wanted class
-    must rank the rows as their labels do. An AUC below 0.5 by more than chance explains means that
-    the names are exchanged, and nothing is written. Without labels this is not checked.
+    With --target the model's confidence in the wanted class must rank the rows as their labels do.
+    An AUC below 0.5 by more than chance explains means that the classes are exchanged, and nothing
+    is written. This checks the names of the classes where the column has the same names. A column
+    of 0 and 1 is mapped to the names of --classes by position. Then it cannot check the names, and
+    the command prints what it assumes. It rejects a column whose name contradicts the names, such
+    as `repaid` where class 1 is called refused. It warns if most rows are refused and exchanged
+    names would refuse fewer.
 
     It ends with 0 when the model is written, and with 2 if something given is not right; then
     nothing is written.
@@ -144,8 +152,8 @@ def import_(
     labels = model.classes_.tolist()
     unnamed = wanted is None and unordered(labels)
     yes = None if unnamed else target_class(wanted, labels)
-    told_by = labels if truth is None else _classes_of(truth, labels, own, str(target))
-    judged = _agreements(model, rows, truth, told_by, yes, str(target))
+    called = labels if truth is None else told_by(truth, labels, str(target), own, yes)
+    judged = _agreements(model, rows, truth, called, yes, str(target))
     model = model.decide(decision_threshold=threshold, wanted=yes if wanted else None)
     others = [] if again is None else _anew(again, rules, rows, classes, model)
     anew = anew_beside(out)
@@ -170,7 +178,10 @@ def import_(
         ],
         "codes": [each.to_dict() for each in doubts], "again": len(others),
         "agreement": [each.to_dict() for each in judged],
-        "unchecked": _unchecked(given, truth is None, table, told_by),
+        "assumed": assumed(labels, called, str(target)) or None,
+        "warning": _mostly_refused(model, rows, no, yes, called, truth is not None),
+        "unchecked": _unchecked(given, truth is None, table)
+        + [f"{NAMES}: {said}" for said in [assumed(labels, called, str(target))] if said],
         "contents": [each.to_dict() for each in given.contents],
     }  # fmt: skip
     for each in doubts:
@@ -198,20 +209,6 @@ def _truth(table: Cells | None, target: str | None, rules: Schema) -> NDArray[An
     return table.labels(target)
 
 
-def _classes_of(truth: NDArray[Any], labels: list[Any], own: list[Any], target: str) -> list[Any]:
-    """The classes that the column's labels stand for: by name, or by the file's own labels."""
-    given = {*map(str, truth.tolist())}
-    if given <= {*map(str, labels)}:
-        return labels
-    if given <= {*map(str, own)}:
-        return own
-    raise InputError(
-        f"--target {target}: the column has the classes {some(sorted(given))}, the model "
-        f"{some(labels)}; expected the same names. Name the model's classes as the column "
-        "does, in the model's order: --classes FIRST,SECOND"
-    )
-
-
 def _agreements(
     model: Read, rows: pd.DataFrame | None, truth: NDArray[Any] | None, told: list[Any],
     wanted: Any, target: str,
@@ -221,15 +218,12 @@ def _agreements(
     `told` are the column's labels for the model's classes. Where no class is named as wanted, each
     is compared.
     """
-    import numpy as np
-
     from trust_recourse.report.agreement import Agreement
 
     if rows is None or truth is None:
         return []
     labels = model.classes_.tolist()
-    known = dict(zip(map(str, told), labels, strict=True))
-    true = np.array([known[str(each)] for each in truth.tolist()], dtype=object)
+    true = as_classes(truth, labels, told)
     confidence = model.predict_proba(rows)
     asked = labels if wanted is None else [wanted]
     found = [Agreement.of(each, confidence[:, labels.index(each)], true) for each in asked]
@@ -253,9 +247,32 @@ def _opposite(found: Agreement, labels: list[Any], told: list[Any], target: str)
     )
 
 
-def _unchecked(
-    given: Imported, unlabelled: bool, table: Cells | None, told: list[Any]
-) -> list[str]:
+def _mostly_refused(
+    model: Read, rows: pd.DataFrame | None, no: list[int] | None, wanted: Any, told: list[Any],
+    labelled: bool,
+) -> str | None:  # fmt: skip
+    """A warning where most rows are refused and no label shows that the names are right."""
+    labels = model.classes_.tolist()
+    checked = labelled and told == labels
+    if rows is None or no is None or checked or len(labels) != 2 or 2 * len(no) <= len(rows):
+        return None
+    other = labels[1 - labels.index(wanted)]
+    swapped = len(refused(model, rows, other))
+    if swapped >= len(no):
+        return None
+    return (
+        f"the model refuses {_share(len(no), len(rows))} of these rows the class {wanted}. With "
+        f"the names of the classes exchanged it would refuse {_share(swapped, len(rows))}. Nothing "
+        f"here shows which class is {wanted}. If the names are exchanged, import again with "
+        f"--classes {labels[1]},{labels[0]}"
+    )
+
+
+def _share(part: int, of: int) -> str:
+    return f"{part:,} ({part / of:.1%})"
+
+
+def _unchecked(given: Imported, unlabelled: bool, table: Cells | None) -> list[str]:
     """What could not be checked, and what would check it."""
     found = []
     if not given.compared:
@@ -267,10 +284,6 @@ def _unchecked(
     if unlabelled:
         data = "" if table is not None else "--data and "
         found.append(f"which class is which: add {data}--target COLUMN, the column of true classes")
-    labels = given.model.classes_.tolist()
-    if told != labels:
-        pairs = ", ".join(f"{a} is {b}" for a, b in zip(told, labels, strict=True))
-        found.append(f"the names of the classes: the column has the file's own labels ({pairs})")
     if not given.named:
         found.append("whether the schema lists the columns in the model's order")
     return found
@@ -341,12 +354,13 @@ def _labels(text: str) -> list[Any]:
     return [int(word) for word in words] if whole else words
 
 
-def _agreed(found: dict[str, Any]) -> str:
+def _agreed(found: dict[str, Any], assumed: str | None) -> str:
     """The AUC both ways; that it shows nothing where chance explains it."""
     low, high = found["chance"]
     told = f"AUC {found['auc']:.2f} for class {found['label']}, {found['auc_swapped']:.2f} swapped"
     if not found["unclear"]:
-        return f"{told} ({found['rows']:,} rows)"
+        same = ". The column and the model have the same order of labels" if assumed else ""
+        return f"{told} ({found['rows']:,} rows){same}"
     return (
         f"{told}. Chance gives {low:.2f} to {high:.2f} in {found['rows']:,} rows, so this does not "
         "show which class is which"
@@ -387,11 +401,14 @@ def _tell(told: dict[str, Any], data: Path | None, many: int) -> None:
         ("columns", by),
         ("classes", ", then ".join(map(str, labels))),
         ("compared", rows if told["compared"] else f"nothing: {none}"),
-        *(("labels", _agreed(each)) for each in told["agreement"]),
-        *(("not checked", each) for each in told["unchecked"]),
+        *(("labels", _agreed(each, told["assumed"])) for each in told["agreement"]),
+        *((("assumed", told["assumed"]),) if told["assumed"] else ()),
+        *(("not checked", each) for each in told["unchecked"] if not each.startswith(NAMES)),
     ):
         grid.add_row(page.words(name, "dim"), page.words(text))
     console.print(grid)
+    if told["warning"]:
+        console.print(page.words(f"\nWarning: {told['warning']}.", "bold"))
     console.print("\nColumns of the file:")
     console.print(_contents(told["contents"]))
     console.print(

@@ -12,6 +12,7 @@ import typer
 
 from trust_recourse.cli.errors import Force, InputError, can_be_written
 from trust_recourse.cli.fit import learnt_from
+from trust_recourse.cli.labels import as_model_calls
 from trust_recourse.cli.ledger import Book
 from trust_recourse.cli.page import say
 from trust_recourse.cli.question import TimeLimit, command, seconds, time_limit_met
@@ -352,12 +353,7 @@ def _judged(
     fitted = load(model)
     rows, labels, schema = learnt_from(read(data), target, fitted.schema_, [])
     asked = answers.recourse
-    if asked.wanted not in labels.tolist():
-        has, own = (" and ".join(map(str, each)) for each in (sorted({*labels}), fitted.classes_))
-        raise ValueError(
-            f"--target {target} has the labels {has}, the model the classes {own}; expected the "
-            "same: write the column as the model calls its classes, or import it with --classes"
-        )
+    labels = as_model_calls(labels, fitted, target, asked.wanted)
     return model_report(
         quiet(fitted), rows, labels, wanted=asked.wanted, schema=schema,
         decision_threshold=asked.decision_threshold,

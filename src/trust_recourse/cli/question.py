@@ -137,7 +137,9 @@ class Values:
             return {}
         table = read(self.data)
         if self.row is None:
-            raise InputError(f"{self.data} has {len(table)} rows; say which is the person: --row N")
+            raise InputError(
+                f"{self.data} has {len(table):,} rows; say which is the person: --row N"
+            )
         at = self._place(
             table.column(self.id).astype(str).tolist() if self.id else None, len(table)
         )
@@ -149,13 +151,13 @@ class Values:
         if ids is None:
             if not row.isdecimal() or int(row) >= rows:
                 raise InputError(
-                    f"--row {row}: {self.data} has {rows} rows; expected a number from 0 to "
+                    f"--row {row}: {self.data} has {rows:,} rows; expected a number from 0 to "
                     f"{rows - 1}, or --id COLUMN and what stands in it"
                 )
             return int(row)
         if ids.count(row) != 1:
             raise InputError(
-                f"--row {row}: {ids.count(row)} rows of {self.data} have that in the column "
+                f"--row {row}: {ids.count(row):,} rows of {self.data} have that in the column "
                 f"{self.id!r}; expected one"
             )
         return ids.index(row)

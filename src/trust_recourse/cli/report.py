@@ -10,6 +10,7 @@ import typer
 from trust_recourse.cli import page
 from trust_recourse.cli.errors import Force, can_be_printed
 from trust_recourse.cli.fit import Seed, learnt_from
+from trust_recourse.cli.labels import as_model_calls
 from trust_recourse.cli.question import Json, Threshold, Wanted, command, target_class
 from trust_recourse.cli.root import option
 from trust_recourse.cli.schema import Data, Ids, Target
@@ -83,6 +84,8 @@ def report(
     if schema is not None:
         known = Schema.from_yaml(schema)
     rows, labels, known = learnt_from(read(data), target, known, id or [], wanted)
+    if not hasattr(machine, "fit"):
+        labels = as_model_calls(labels, machine, target)
     classes, own = sorted(set(labels.tolist())), getattr(machine, "wanted_", None)
     label = target_class(wanted, classes, own if own in classes else None)
     with page.waiting(f"Judging in {folds} parts, each by a model that learns without it"):

@@ -18,6 +18,7 @@ from trust_recourse.wording import between, distance, is_bound, significant
 SAME = 1e-9  # costs and distances this near are equal
 SAFE = "robustness under noise"
 UNDECIDED = "which has the greater certified radius is not proved"
+OF_APPROVAL = ("certified radius", SAFE)  # measured only where both options are accepted
 
 
 class Writing(NamedTuple):
@@ -41,6 +42,7 @@ class Measured(NamedTuple):
     noise: float  # the probability that noise leaves the decision as it is
     noise_low: float  # the interval that it lies in
     noise_high: float
+    accepted: bool = True  # else there is no approval, and radius and noise say nothing of one
     carrying: tuple[int, ...] = ()  # rules for the wanted class whose statement holds
     fragile: tuple[int, ...] = ()  # those of them that may tighten
     silence: float | None = None  # None of a model without rules
@@ -81,7 +83,9 @@ class Comparison:
         more = dearer.cost - cheaper.cost
         share = f" ({self.writing.rise(more / cheaper.cost)})" if cheaper.cost > 0 else ""
         better, worse = _gains(cheaper, dearer, self.writing)
-        open_ = "" if _decided(cheaper.radius, dearer.radius) else f"; {UNDECIDED}"
+        both = cheaper.accepted and dearer.accepted
+        decided = not both or _decided(cheaper.radius, dearer.radius)
+        open_ = "" if decided else f"; {UNDECIDED}"
         dear_by = f"costs {self.writing.cost(more)} more{share} than"
         costs = "costs the same as" if more < SAME else dear_by
         against = f"; against it speaks {_and(worse)}" if worse else ""
@@ -115,9 +119,12 @@ class Comparison:
                 form.confidence(place.confidence, why.threshold, place.target)
                 for place in (why.start, why.end)
             ],
-            "certified radius": [distance(each.radius) for each in self.measured],
+            "certified radius": [
+                _of_approval(each, distance(each.radius)) for each in self.measured
+            ],
             f"{SAFE} {self.sigma:g}": [
-                between(each.noise_low, each.noise_high) for each in self.measured
+                _of_approval(each, between(each.noise_low, each.noise_high))
+                for each in self.measured
             ],
         }
         if silences := [each.silence for each in self.measured if each.silence is not None]:
@@ -191,12 +198,22 @@ def _gains(cheaper: Measured, dearer: Measured, writing: Writing) -> tuple[list[
     )
     better: list[str] = []
     worse: list[str] = []
+    if cheaper.accepted != dearer.accepted:
+        (better if dearer.accepted else worse).append("the approval")
+    both = cheaper.accepted and dearer.accepted
     for wanted, name, a, b, equal, form in counts:
+        if name in OF_APPROVAL and not both:
+            continue
         if a != b and abs(b - a) > equal and form(a) != form(b):
             got = "more" if b > a else "less"
             told = f"{'fewer' if got == 'less' and form is str else got} {name}"
             (better if got == wanted else worse).append(f"{told} ({form(a)} → {form(b)})")
     return better, worse
+
+
+def _of_approval(each: Measured, told: str) -> str:
+    """A measure of an approval, or that there is none."""
+    return told if each.accepted else "– (still refused)"
 
 
 def _listed(numbers: Any) -> str:

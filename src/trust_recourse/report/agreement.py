@@ -7,11 +7,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 Floats = NDArray[np.float64]
 
 CHANCE = 1.96  # standard deviations: a score without information lies further out in 5% of tables
+
+
+def ranks(values: NDArray[Any]) -> Floats:
+    """The rank of each value from 1; equal values share their mean rank.
+
+    It is `scipy.stats.rankdata`, without the second that loading `scipy.stats` takes.
+
+    >>> ranks(np.array([0.3, 0.1, 0.3, 0.2])).tolist()
+    [3.5, 1.0, 3.5, 2.0]
+    """
+    _, at, many = np.unique(values, return_inverse=True, return_counts=True)
+    found: Floats = (np.cumsum(many) - (many - 1) / 2.0)[at]
+    return found
 
 
 def ranked(scores: Floats, came: NDArray[Any]) -> tuple[float, float]:
@@ -21,12 +33,12 @@ def ranked(scores: Floats, came: NDArray[Any]) -> tuple[float, float]:
     0.75
     """
     known = ~np.isnan(scores)
-    ranks, of = rankdata(scores[known]), np.asarray(came)[known].astype(bool)
+    at, of = ranks(scores[known]), np.asarray(came)[known].astype(bool)
     ones = int(of.sum())
     others = len(of) - ones
     if not (ones and others):
         return 0.5, 1.0
-    auc = (float(ranks[of].sum()) - ones * (ones + 1) / 2) / (ones * others)
+    auc = (float(at[of].sum()) - ones * (ones + 1) / 2) / (ones * others)
     return auc, float(np.sqrt((ones + others + 1) / (12 * ones * others)))
 
 

@@ -136,6 +136,7 @@ def answers(
                 "cost": option.cost,
                 "lower_bound": option.lower_bound,
                 "confidence": option.confidence,
+                "accepted": result.accepted(at),
                 **_moved(option),
                 "radius": None if each.radius == math.inf else each.radius,
                 "radius_exact": None if each.radius is None else each.radius.exact,

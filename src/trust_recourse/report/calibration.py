@@ -60,9 +60,8 @@ class Calibration:
                 f"true, by chance alone {self.low:.2f} to {self.high:.2f} (n = {self.count}); "
             )
             return f"The confidence cannot be promised: {told * self.clear}{error}."
-        return (
-            f"{self.rows} rows are too few to tell whether the confidence can be promised: {error}."
-        )
+        few = f"{self.rows:,} rows are too few to tell whether the confidence can be promised"
+        return f"{few}: {error}."
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""

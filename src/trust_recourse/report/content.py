@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import datetime
+import itertools
 import os
 import re
 import textwrap
@@ -57,6 +58,8 @@ def clean(text: object) -> str:
     kept = (" " if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") else c for c in str(text))
     return re.sub(" +", " ", _TURNS.sub("", "".join(kept))).strip()
 
+
+_JOINT = "\N{NO-BREAK SPACE}"  # within the name of a column, where no line ends
 
 # ---------------------------------------------------------------- blocks
 
@@ -115,17 +118,46 @@ class TableBlock:
     def lines(self) -> list[str]:
         """As plain text: in columns, or row by row where they are too wide for the page."""
         caption = textwrap.wrap(self.caption, WIDTH)
-        table = (self.head, *self.rows)
+        table = (tuple(h.replace(" ", _JOINT) for h in self.head), *self.rows)
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         if sum(widths) + 2 * len(widths) <= WIDTH:
             cells = ([c.ljust(w) for c, w in zip(row, widths, strict=True)] for row in table)
-            return [*caption, *("  ".join(row).rstrip() for row in cells)]
-        told = []
+            return [*caption, *map(_parted, ("  ".join(row).rstrip() for row in cells))]
+        if max(widths) <= LONG + 2 and (narrow := _narrowed(table, widths)):
+            wrapped = (line for row in table for line in _in_columns(row, narrow))
+            return [*caption, *map(_parted, wrapped)]
+        told: list[str] = []
         for name, *row in self.rows:
-            heads = self.head[1:] if len(row) > 1 else ("",)  # of one value the name says it all
+            heads = table[0][1:] if len(row) > 1 else ("",)  # of one value the name says it all
             named = (f"{h}: {c}" if h else c for h, c in zip(heads, row, strict=True) if c)
             told += textwrap.wrap(f"{name}: {'; '.join(named)}", WIDTH, subsequent_indent="   ")
-        return [*caption, *told]
+        return [*caption, *map(_parted, told)]
+
+
+def _narrowed(table: Iterable[tuple[str, ...]], widths: list[int]) -> list[int]:
+    """Widths at which a table fits the page, its cells broken between words; [] if none do."""
+    columns = zip(*table, strict=True)
+    least = [max(len(word) for cell in column for word in cell.split(" ")) for column in columns]
+    found = [*widths]
+    while sum(found) + 2 * (len(found) - 1) > WIDTH:
+        room = [at for at, width in enumerate(found) if width > least[at]]
+        if not room:
+            return []
+        found[max(room, key=found.__getitem__)] -= 1
+    return found
+
+
+def _parted(line: str) -> str:
+    """A line with plain blanks in the names of its columns."""
+    return line.replace(_JOINT, " ")
+
+
+def _in_columns(row: tuple[str, ...], widths: list[int]) -> list[str]:
+    """The lines of one row, each cell within its column."""
+    cells = [textwrap.wrap(c, w) or [""] for c, w in zip(row, widths, strict=True)]
+    lines = itertools.zip_longest(*cells, fillvalue="")
+    padded = ([c.ljust(w) for c, w in zip(line, widths, strict=True)] for line in lines)
+    return ["  ".join(line).rstrip() for line in padded]
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ def evidence(
         schema=recourse.schema, actions=recourse.schema.action_set(result.factual), proofs=proofs,
         pictures=tuple(told.pictures()) if pictures else (), report=report, sigma=sigma,
         time_limit=time_limit, most=SHOWN, bins=BINS, name=option_name, kept=_kept, within=_range,
-        uses=uses, distance=distance, digest=digest,
+        uses=uses, digest=digest,
     )  # fmt: skip
     document = Document(
         "Evidence report on one answer of a model",
@@ -188,7 +188,17 @@ class _EvidenceFacts:
         """A confidence rounded down, told from what a yes takes and from what was asked for."""
         targets = (self.result.decision, *self.result.status)
         levels = (target.interval[0] for target in targets if target.mode != "wins")
-        return floored(confidence, levels, digits=4)
+        return floored(confidence, levels, digits=3)
+
+    def radius(self, at: int) -> str:
+        """The radius of an approval; – for an option that is still refused."""
+        if not self.result.accepted(at):
+            return "–"
+        return distance(self.radii[at])
+
+    def noise(self, at: int) -> str:
+        """How likely noise keeps an approval; – for an option that is still refused."""
+        return str(self.result.robustness(at, self.sigma)) if self.result.accepted(at) else "–"
 
     def first(self, target: Target) -> Option | None:
         """The first option for a target that changes anything."""

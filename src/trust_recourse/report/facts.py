@@ -22,6 +22,7 @@ from trust_recourse.report.language import Language
 from trust_recourse.report.reason_codes import ReasonCodes
 from trust_recourse.report.reasons import Reason, principal, reasons
 from trust_recourse.report.shortfall import Method, Shortfall
+from trust_recourse.schema.lifted import WITHOUT
 from trust_recourse.wording import brief, in_few_digits
 
 if TYPE_CHECKING:
@@ -380,7 +381,9 @@ class LetterFacts:
                 "No single limit holds this back: lifting one alone would take you no further."
             )
         lifted, then = str(table["if"][0]), self.written(table["reachable"][0])
-        relations = {f"without: {each}": each for each in self.schema.relations}
+        relations = {
+            f"{WITHOUT} {each.sentence(self.schema)}": each for each in self.schema.relations
+        }
         if self.language.code != "en":  # the words of limits are in English
             between = relations[lifted].names if lifted in relations else self._limited(lifted)
             return say(

@@ -77,7 +77,10 @@ class ProtectedReasonError(LetterError):
         super().__init__(f"{self.sentence}: protected_reviewed={self.names}")
 
     def _titles(self) -> str:
-        return ENGLISH.joined(each.title for each in self.features)
+        return ENGLISH.joined(
+            each.title if each.name in each.title else f"{each.title} ({each.name})"
+            for each in self.features
+        )
 
     @property
     def names(self) -> list[str]:

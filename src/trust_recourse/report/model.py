@@ -109,9 +109,9 @@ class ModelReport:
         """What was judged on which rows."""
         turns = "" if self.folds == 1 else f" in {self.folds} folds"
         if not self.fixed:
-            return f"probabilities of {self.rows} rows held out of learning{turns}"
+            return f"probabilities of {self.rows:,} rows held out of learning{turns}"
         return (
-            f"probabilities of {self.rows} rows{turns} by the model as it is; they "
+            f"probabilities of {self.rows:,} rows{turns} by the model as it is; they "
             "say something only if it did not learn from these rows"
         )
 

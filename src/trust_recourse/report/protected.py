@@ -15,6 +15,8 @@ from trust_recourse.recourse import as_read
 from trust_recourse.report.language import ENGLISH
 from trust_recourse.schema import Feature, Schema
 from trust_recourse.schema.meaning import attribute
+from trust_recourse.sums.one_feature import at_each_cell
+from trust_recourse.sums.score import SumScore
 
 
 class Use(NamedTuple):
@@ -117,7 +119,10 @@ def _moved(score: Score, codes: Floats, f: int) -> float:
     """
     rows, grid = codes.copy(), score.grid
     cells, told = grid.cells(codes), []
-    for cell in () if score.lists else range(grid.sizes[f]):
+    if isinstance(score, SumScore):
+        sums = at_each_cell(score.model, cells, f)
+        told = [score.model.confidence(each, score.wanted) for each in sums]
+    for cell in () if score.lists or told else range(grid.sizes[f]):
         cells[:, f] = cell
         told.append(score.at(cells))
     for value in np.unique(codes[:, f]) if score.lists else ():

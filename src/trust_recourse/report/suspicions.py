@@ -8,12 +8,11 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
-from trust_recourse.report.agreement import ranked
+from trust_recourse.report.agreement import ranked, ranks
 from trust_recourse.report.baselines import NUMBERS, regression
 from trust_recourse.schema import Feature, Proposal, Schema, proposed
 from trust_recourse.schema.guard import Lock, locks
@@ -197,7 +196,7 @@ def _alone(feature: Feature, column: Floats, came: Ints) -> float:
     folds = min(3, int(came.sum()), int(len(came) - came.sum()))
     for learnt, held in StratifiedKFold(folds, shuffle=True, random_state=0).split(known, came):
         p[held] = _told(feature, column[learnt], came[learnt], column[held])
-    ranked = roc_auc_score(came, rankdata(known)) if feature.kind in ORDERED else 0.5
+    ranked = roc_auc_score(came, ranks(known)) if feature.kind in ORDERED else 0.5
     return float(max(ranked, 1 - ranked, roc_auc_score(came, p)))
 
 

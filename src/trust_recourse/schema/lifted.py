@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from trust_recourse.schema.table import Schema
 
 FURTHER = 10.0  # scales past its old end that a listed feature may go once a limit is lifted
+WITHOUT = "it were not required that"  # how the sentence on a relation begins
 STEPS_FURTHER = 1000  # and steps, at most
 
 

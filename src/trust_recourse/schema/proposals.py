@@ -15,7 +15,7 @@ from trust_recourse.schema.meaning import measured, owed, rises
 from trust_recourse.schema.scalars import Floats
 from trust_recourse.schema.sentinels import sentinels, unsaid
 from trust_recourse.schema.table import Schema
-from trust_recourse.wording import percent, written
+from trust_recourse.wording import percent, punctuated, rounded, written
 
 ROUND = (10_000, 5000, 2500, 1000, 500, 250, 100, 50, 25, 20, 10, 5, 0.5, 0.25, 0.2, 0.05)
 NEARLY_ALL = 0.99  # of the values other than 0
@@ -127,7 +127,9 @@ def _round(feature: Feature, column: Floats) -> Proposal | None:
         share = _on(known, step, feature.step)
         if share >= NEARLY_ALL:
             many = "all" if share == 1 else percent(share)
-            reason = f"steps of {step:,.10g}: {many} of its values are multiples{but}"
+            reason = (
+                f"steps of {punctuated(rounded(step))}: {many} of its values are multiples{but}"
+            )
             return Proposal(feature.name, {"step": float(step)}, reason)
     return None
 

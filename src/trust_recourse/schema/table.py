@@ -24,7 +24,7 @@ from trust_recourse.schema.feature import Feature, Labels
 from trust_recourse.schema.groups import OneOf
 from trust_recourse.schema.guard import locks, one_hot, usual_bounds
 from trust_recourse.schema.infer import as_table, inferred, refuse_unfinished
-from trust_recourse.schema.lifted import Lifted, lifted
+from trust_recourse.schema.lifted import WITHOUT, Lifted, lifted
 from trust_recourse.schema.relations import Relation, read_relation
 from trust_recourse.schema.scalars import INF, Floats, Value, plain, same, scalars
 from trust_recourse.schema.scale import Scale, refuse_unknown_scale, spread
@@ -667,7 +667,8 @@ class Schema:
             others = not free <= {*relation.names}
             if relation.limits([action_set[name] for name in relation.names], others):
                 rest = self.relations[:at] + self.relations[at + 1 :]
-                found.append(Lifted(f"without: {relation}", replace(self, relations=rest)))
+                said = f"{WITHOUT} {relation.sentence(self)}"
+                found.append(Lifted(said, replace(self, relations=rest)))
         return found
 
     def action_set_of(self, codes: Sequence[float] | Floats) -> ActionSet:

@@ -19,6 +19,7 @@ from trust_recourse import isolated
 from trust_recourse.cells import Floats
 from trust_recourse.files import FileError
 from trust_recourse.frames import as_pandas, single
+from trust_recourse.later import put_off
 from trust_recourse.schema import Schema
 from trust_recourse.sums import store
 from trust_recourse.sums.additive import Additive
@@ -345,6 +346,7 @@ def _begin(parent: int, memory: int) -> None:
     """What a process that reads files begins with."""
     isolated.end_with(parent)
     isolated.limit_memory(memory)
+    put_off()
 
 
 def _allowing_blanks(given: Any, schema: Schema) -> Read | None:

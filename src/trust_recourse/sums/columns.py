@@ -84,10 +84,12 @@ class Columns:
         """People's own values, as tables have them, as the library takes them."""
         found = {}
         for column, f in enumerate(self.order):
-            name, values = self.schema[f].name, [plain(each) for each in X[self.schema[f].name]]
+            name = self.schema[f].name
             known = self.categories.get(column)
             found[name] = (
-                np.array(values, float) if known is None else pd.Categorical(values, known)
+                _floats(X[name])
+                if known is None
+                else pd.Categorical([plain(each) for each in X[name]], known)
             )
         table = pd.DataFrame(found)
         return table.to_numpy() if self.names is None and not self.categories else table
@@ -265,3 +267,14 @@ def rows(X: Any, names: Sequence[str] | None) -> Any:
     if isinstance(X, pd.DataFrame):
         return X if names is None else X[list(names)]
     return np.asarray(X, float)
+
+
+def _floats(column: pd.Series[Any]) -> Floats:
+    """The values of a column as floats; NaN for a blank."""
+    values = column.to_numpy()
+    if values.dtype.kind in "iufb":
+        return np.asarray(values, float)
+    kinds = set(map(type, values.tolist()))
+    if kinds <= {int, float, bool, type(None)}:
+        return np.asarray(values.tolist(), float)
+    return np.array([plain(each) for each in values.tolist()], float)

@@ -286,10 +286,18 @@ class SumModel:
 
     def _paths(self, cells: Cells) -> _native.Forest:
         """The trees as compiled code reads them, from where these rows of cells part."""
-        nodes = self._nodes
+        nodes, gaps = self._nodes, self._gaps
+        return self.forest(nodes.root if len(cells) < MANY else _shared_root(nodes, cells, gaps))
+
+    @cached_property
+    def _gaps(self) -> Ints:
+        """The cell of missing values of each feature, -1 where none may be missing."""
         may_miss = np.array([len(feature.missing) > 0 for feature in self.schema_])
-        gaps = np.where(may_miss, self.grid.sizes - 1, -1)
-        root = nodes.root if len(cells) < MANY else _shared_root(nodes, cells, gaps)
+        return np.where(may_miss, self.grid.sizes - 1, -1)
+
+    def forest(self, root: Ints) -> _native.Forest:
+        """The trees as compiled code reads them, each from a node on."""
+        nodes, gaps = self._nodes, self._gaps
         return _native.Forest(
             gaps, root, nodes.feature, nodes.left, nodes.right, nodes.cut, nodes.missing_left,
             nodes.first, nodes.goes_left,

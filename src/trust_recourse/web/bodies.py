@@ -429,6 +429,10 @@ class Option(Moved):
     status: str
     sentence: str
     lower_bound: float
+    accepted: bool = Field(
+        description="Whether the model accepts it; if not, it is below the decision threshold, and "
+        "radius and robustness say nothing of an approval."
+    )
     radius: float | None = Field(description="null: nothing of that size loses the decision.")
     radius_exact: bool | None = Field(
         description="Whether `radius` is the certified radius; else it is a proved lower bound. "

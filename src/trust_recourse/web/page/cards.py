@@ -127,6 +127,8 @@ class Cards:
                 radius = _fact("Certified radius", "…")
                 room = _fact("Holds for", "…").classes("lines")
             self.safety[at] = (radius, kept, room)
+            if refusal := result.refusal(at):
+                ui.label(f"{refusal[:1].upper()}{refusal[1:]}").classes("warning")
             ui.label(known.sentence).classes("muted note")
             if option.changes:
                 with ui.element("footer"):
@@ -168,7 +170,11 @@ class Cards:
 
     async def _safeties(self, result: Result) -> None:
         for at in list(self.safety):
-            self._safe(at, await self.session.state.work(lambda at=at: safety_of(result, at)))  # type: ignore[misc]
+            if result.accepted(at):
+                self._safe(at, await self.session.state.work(lambda at=at: safety_of(result, at)))  # type: ignore[misc]
+            else:  # there is no approval to measure
+                for label in self.safety[at][:2]:
+                    label.text = "–"
         for at, option in enumerate(result.options):
             said = ["just these values"]
             lasting = option.target in result.survival

@@ -100,8 +100,7 @@ class PeopleTable:
 
     @cached_property
     def _sought(self) -> pd.Series[str]:
-        names = [self.name(at) for at in range(len(self.table))]
-        return _searchable(pd.Series(names, dtype=object) + " " + self.words)
+        return _searchable(pd.Series(self._names, dtype=object) + " " + self.words)
 
     @cached_property
     def _ours(self) -> pd.DataFrame:
@@ -134,7 +133,8 @@ class PeopleTable:
         """A page of those whose name or values hold every word of the text, the refused first.
 
         What follows a column's title is sought in that column. A number may have marks between its
-        thousands. Who has a word whole comes before who has it as a part of another.
+        thousands. The row with just this number or name comes first. Whole words come before parts
+        of words.
         """
         decision = decision or Target(self.recourse.decision_threshold)
         said_no = self._refused(decision)
@@ -144,7 +144,9 @@ class PeopleTable:
             whole += self._have(word, WHOLE)
         left_out = int((fits & ~said_no).sum()) if refused else 0
         at = np.flatnonzero(fits & said_no if refused else fits)
-        at = at[np.lexsort((-whole[at], ~said_no[at]))]
+        asked = text.strip().casefold()
+        exact = (self._names == asked) | (self._names == f"row {asked}")
+        at = at[np.lexsort((-whole[at], ~said_no[at], ~exact[at]))]
         pages = max(-(-len(at) // A_PAGE), 1)
         page = min(max(page, 0), pages - 1)
         chosen = at[page * A_PAGE : (page + 1) * A_PAGE].tolist()
@@ -157,6 +159,10 @@ class PeopleTable:
             for i in chosen
         ]  # fmt: skip
         return FoundPage(listed, len(at), page, pages, left_out)
+
+    @cached_property
+    def _names(self) -> Any:
+        return np.array([self.name(at).casefold() for at in range(len(self.table))], dtype=object)
 
     def _refused(self, decision: Target) -> Any:
         judged = self._beside if decision.mode == "wins" else self.confidences

@@ -87,7 +87,7 @@ class Picker:
             if not found.listed:
                 note(nobody(found))
         people = "person" if found.total == 1 else "people"
-        self.where.text = f"{found.page + 1} of {found.pages} · {found.total:,} {people}"
+        self.where.text = f"{found.page + 1:,} of {found.pages:,} · {found.total:,} {people}"
         self.back.set_enabled(found.page > 0)
         self.on.set_enabled(found.page + 1 < found.pages)
         self._mark()

@@ -33,8 +33,8 @@ def percent(confidence: float) -> str:
 
 
 def cost(amount: float) -> str:
-    """A cost to three digits; one that is infinite is out of reach."""
-    return f"{amount:.3g}" if amount < math.inf else "out of reach"
+    """A cost with the digits that commands print; one that is infinite is out of reach."""
+    return wording.significant(amount) if amount < math.inf else "out of reach"
 
 
 ICONS = {
