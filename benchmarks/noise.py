@@ -63,7 +63,7 @@ def measured(table, model, threshold):
     rows = []
     for person in rng.permutation(np.flatnonzero(said < threshold)).tolist():
         radius = RADIUS if len(rows) % 2 else None
-        result = recourse.find(X.iloc[person], threshold, min_radius=radius, time_limit=20)
+        result = recourse.find(X.iloc[person], threshold, min_radius=radius, time_limit=3)
         if result.options:
             rows.append(compared(result, len(rows)))
             print(rows[-1], flush=True)

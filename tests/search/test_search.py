@@ -525,6 +525,29 @@ def test_the_search_around_an_answer_keeps_the_time_limit(monkeypatch):
     assert status in (Status.NOT_FOUND, Status.FEASIBLE)
 
 
+def test_an_undecided_search_around_an_answer_ends_the_question(monkeypatch):
+    """What it leaves open is neither an answer nor ruled out."""
+    model, X, _ = machine(10)
+    recourse = Recourse(model)
+    low = X.iloc[int(np.argmin(model.predict_proba(X)[:, 1]))]
+    goal = 0.5 * (recourse.confidence(low) + recourse.reachable(low).most)
+    how = {"min_radius": 0.02, "continuous": True}
+    known = recourse.find(low, goal, **how)
+    asked = []
+
+    def full(*args, **kwargs):
+        asked.append(args)
+        raise MemoryError
+
+    monkeypatch.setattr(exact, "loss", full)
+    result = recourse.find(low, goal, **how)
+    assert len(asked) == 1
+    (status,) = result.status.values()
+    assert status in (Status.NOT_FOUND, Status.FEASIBLE)
+    for option in result.options:
+        assert option.lower_bound <= known.options[0].cost + 1e-9
+
+
 def test_a_search_for_a_loss_raises_at_its_deadline():
     model, _, _ = machine(10)
     score = model.score_of(1)

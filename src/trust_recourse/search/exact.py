@@ -37,7 +37,13 @@ from trust_recourse.question import SLACK, Point, Problem, Radius, Target
 from trust_recourse.schema import ActionSet, Feature, Schema
 from trust_recourse.schema.relations import equal, only
 from trust_recourse.schema.steps import moved, multiple_below, steps_to
-from trust_recourse.search.branch_and_bound import ROUNDING, BranchAndBound, Splits
+from trust_recourse.search.branch_and_bound import (
+    ROUNDING,
+    Accept,
+    BranchAndBound,
+    Found,
+    Splits,
+)
 from trust_recourse.search.candidates import candidates, in_a_row
 from trust_recourse.search.following import Following, following
 from trust_recourse.search.loss import (
@@ -215,7 +221,7 @@ class Exact:
 
             search.cutoff = most / factor
             much = -math.inf if fewer is None else most * AGAIN
-            found = search.best(*self._interval(score), accept, factor, much)
+            found = self._best(search, score, accept, factor, much)
             nodes += search.nodes
             if not found.early:
                 break
@@ -223,6 +229,15 @@ class Exact:
         return Answer(
             point, bound if point is None else min(bound, point.cost), found.stopped, nodes
         )
+
+    def _best(
+        self, search: BranchAndBound, score: Score, accept: Accept, factor: float, much: float
+    ) -> Found:
+        """`search.best`; where the search around a point ends undecided, it ends there, too."""
+        try:
+            return search.best(*self._interval(score), accept, factor, much)
+        except MemoryError:
+            return Found(None, search.bound, stopped=True)
 
     @strict
     def window(self, known: Point) -> Reduction:
@@ -266,7 +281,7 @@ class Exact:
                 return accepted
 
             much = -math.inf if fewer is None else search.cutoff * AGAIN
-            found = search.best(*self._interval(score), accept, 1.0 / (1.0 + EQUAL), much)
+            found = self._best(search, score, accept, 1.0 / (1.0 + EQUAL), much)
             nodes += search.nodes
             if not found.early:
                 break
