@@ -48,7 +48,9 @@ def _judge(rng, kind, findings) -> None:
     recourse = Recourse(
         library.given, schema, cost, wanted=library.classes_[wanted], decision_threshold=decided
     )
-    findings.counts["models that are not read"] += not recourse.exact
+    findings.law(recourse.exact, f"{kind}, not read: {recourse.unread}")
+    if not recourse.exact:
+        return
     told = library.predict_proba(table)[:, wanted]
     for row in np.argsort(told)[: ROWS // 2][rng.permutation(ROWS // 2)[:PEOPLE]]:
         level = float(np.clip(np.quantile(told, rng.uniform(0.4, 0.9)), 0.01, 0.99))
@@ -57,7 +59,7 @@ def _judge(rng, kind, findings) -> None:
             mode=one_of(rng, "at_least", "at_least", "band"), time_limit=SECONDS,
         )  # fmt: skip
         for option in result.options:
-            apart = sums.tolerance(recourse.model, option.codes[None])[0] if recourse.exact else 0.0
+            apart = sums.tolerance(recourse.model, option.codes[None])[0]
             _check(option, schema, library, wanted, findings, kind, apart)
 
 

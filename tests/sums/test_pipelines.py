@@ -396,6 +396,19 @@ def test_a_code_that_is_a_number_to_the_schema_has_a_place_of_its_own():
     assert {-9.0, np.nextafter(-9.0, -np.inf)} <= set(read.grid.edges[6])
 
 
+@pytest.mark.parametrize("code", [0, -9])
+def test_a_number_column_is_not_asked_at_its_own_missing_code(code):
+    schema = SCHEMA.update("score", missing=(code,))
+    table = TABLE.assign(score=TABLE.score.replace(-9, code))
+    steps = SimpleImputer(missing_values=code, strategy="median", add_indicator=True)
+    for more in ([], [KBinsDiscretizer(4, encode="ordinal", strategy="uniform")]):
+        before = make_column_transformer(
+            ("passthrough", ["pay"]), (make_pipeline(steps, *more, MaxAbsScaler()), ["score"])
+        )
+        y = Y ^ (table.score > 600).to_numpy()
+        check(make_pipeline(before, _tree()).fit(table, y), schema, table)
+
+
 # ---------------------------------------------------------------- lines
 
 

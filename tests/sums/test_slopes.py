@@ -14,6 +14,7 @@ from laws.enumeration import Rows, met
 from trust_recourse import Cost, Feature, Recourse, Schema, Status
 from trust_recourse.measure import copies
 from trust_recourse.question import Target
+from trust_recourse.search.ranges import Range, loss_within
 from trust_recourse.sums import Additive
 from trust_recourse.sums.slopes import Line, radius
 
@@ -230,3 +231,19 @@ def test_a_range_ends_at_a_least_change_only_if_that_rules_out_a_value(least, at
     recourse = Recourse(Additive(schema, [[6.5, 11.5]], [[-1.0, 1.0, -1.0]]))
     (found,) = answered(recourse, {"owed": 8.0}, {"owed": at}).ranges().itertuples()
     assert (found.low, found.high) == ends
+
+
+def test_a_range_does_not_cross_a_loss_on_a_slope_that_rises_outwards():
+    # the sum is negative from 16 to 20 and rises below that, down to the lower bound
+    schema = Schema((Feature("owed", step=1.0, lower=0.0, upper=40.0),))
+    card = Additive(schema, [[20.0]], [[1.5, 0.5]], slopes=[[-0.1, 0.0]])
+    recourse = Recourse(card)
+    for at, ends in ((15.0, (0, 15)), (30.0, (21, 40))):
+        (found,) = answered(recourse, {"owed": 18.0}, {"owed": at}).ranges().itertuples()
+        assert (found.low, found.high) == ends
+    target = Target(0.5)
+    given = recourse.score_for(target), schema.action_set({"owed": 18.0}), recourse.cost, target
+    for low, high, lost in ((0.0, 14.0, None), (0.0, 30.0, 20.0), (21.0, 40.0, None)):
+        at = np.array([low if high < 18.0 else 30.0])
+        row = loss_within(*given, at, [Range(0, low, high)])
+        assert row is None if lost is None else row.tolist() == [lost]

@@ -361,8 +361,8 @@ class _Search:
         else:
             least, most = _by_cells(feature, actions, self.score.grid.ends(f), low, high)
         home = int(most.searchsorted(here))
-        inner = np.where(np.isinf(least), most, least)
-        codes = np.where(np.isinf(inner), here, inner)
+        # the end nearer the answer: on a slope that is fine outwards, the least confidence is there
+        codes = np.where(np.arange(len(most)) < home, most, least)
         codes[home] = here
         whole = single or bool((least == most).all())
         cells = self.score.grid.cells_in(f, codes)

@@ -215,8 +215,13 @@ def crossings(stage: Stage, column: Ints, piece: Ints, level: Floats) -> Floats:
 
 
 def _seen(stage: Stage, column: Ints, x: Floats) -> Floats:
-    """What columns of numbers are at values of their features, all asked at once."""
+    """What columns of numbers are at values of their features, all asked in one pass.
+
+    A value that the schema declares as missing is not a number: an imputer may replace it. The
+    column is asked at the float before it.
+    """
     feature = np.array([stage.columns[j].feature for j in column.tolist()])
+    x = np.where(_declared_missing(stage.schema, feature, x), np.nextafter(x, -np.inf), x)
     rank = np.zeros(len(column), np.int64)
     for f in np.unique(feature):
         rank[feature == f] = np.arange((feature == f).sum())
@@ -224,6 +229,15 @@ def _seen(stage: Stage, column: Ints, x: Floats) -> Floats:
     for f, values in given.items():
         values[rank[feature == f]] = x[feature == f]
     return np.asarray(stage.at(given)[rank, column], float)
+
+
+def _declared_missing(schema: Schema, feature: Ints, x: Floats) -> NDArray[np.bool_]:
+    """Which values of these features are codes of what is missing."""
+    found = np.zeros(len(x), bool)
+    for f in np.unique(feature).tolist():
+        codes = [code for code in schema[f].missing if code is not None]
+        found |= (feature == f) & np.isin(x, codes)
+    return found
 
 
 def at_ends(stage: Stage) -> list[Floats]:
