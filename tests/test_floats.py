@@ -267,6 +267,22 @@ def test_steps_are_told_apart_by_their_cost_however_small(model, weight):
     assert (np.diff(stairs.cost) > 0).all()
 
 
+@pytest.mark.parametrize("wanted", [0, 1])
+@pytest.mark.parametrize("resolution", [None, 0.01])
+def test_a_level_that_only_rounding_sets_apart_has_its_own_step(wanted, resolution):
+    schema = Schema((Feature("a", kind="integer", lower=0, upper=3),))
+    sums = np.array([-2.0, -1.5, -1.5 + 2e-12, -1.5 + 2e-12]) * (1 if wanted else -1)
+    model = Additive(schema, [np.array([0.5, 1.5, 2.5])], [sums])
+    p = model.predict_proba(pd.DataFrame({"a": [0, 1, 2]}))[:, wanted].tolist()
+    assert 0 < p[2] - p[1] < 1e-12
+    for level, threshold in [(p[2], p[2]), (p[2] + 1e-9 - 1e-13, 0.5)]:
+        asked = Recourse(model, schema, "l1", wanted=wanted, decision_threshold=threshold)
+        (option,) = asked.find({"a": 0}, level).options
+        stairs = asked.frontier({"a": 0}, level, resolution=resolution)
+        assert (option.x["a"], stairs.a.iloc[-1]) == (2, 2)
+        assert stairs.confidence.iloc[-1] == option.confidence
+
+
 # ---------------------------------------------------------------- functions
 
 

@@ -565,7 +565,8 @@ class Recourse:
         Parameters
         ----------
         x : a person, as a Series, a dict or a one-row table.
-        confidence : levels that it leads through; the decision threshold if None.
+        confidence : levels that it leads through; the decision threshold if None. Each level is
+            met to the last bit. Elsewhere, confidences within 1e-12 of each other count as equal.
         resolution : neighbours lie at most this far apart in confidence, where such steps exist;
             at least 1e-6. None gives every step, which may be very many, from the cheapest up; so
             does a cost with functions of its own.
@@ -598,7 +599,7 @@ class Recourse:
         )  # fmt: skip
         ended, points = "", []
         if resolution is None or self.cost.functions:  # by which a change may cost nothing
-            points = engine.frontier()
+            points = engine.frontier(sorted(target.interval[0] for target in targets))
             low, high = points[0].confidence, points[-1].confidence
             if engine.stopped:
                 ended = "time_limit" if engine.late else "node_limit"

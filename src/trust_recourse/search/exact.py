@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -301,23 +301,28 @@ class Exact:
         return point
 
     @strict
-    def frontier(self) -> list[Point]:
-        """The staircase: each point the cheapest with more confidence than the one before."""
+    def frontier(self, levels: Sequence[float] = ()) -> list[Point]:
+        """The staircase: each point the cheapest with more confidence than the one before.
+
+        Confidences within rounding of each other count as one, unless one of the ascending levels
+        lies between them: the cheapest point that meets a level to the last bit is a step.
+        """
         action_set, side = self.problem.action_set, self.side
         best = self._at(action_set.own, 0.0)
         stairs = [best]
         search = self._search
-        now = self._beyond(best.confidence) + side * 3 * ABOVE
+        now = self._beyond(best.confidence, levels) + side * 3 * ABOVE
         for at in search.stream(*((now, 2.0) if side > 0 else (-1.0, now)), side):
             point = self._point(search, at)
-            if point.confidence <= best.confidence + ABOVE or not action_set.allows(point.codes):
+            enough = min(_next(levels, best.confidence), math.nextafter(best.confidence + ABOVE, 2))
+            if point.confidence < enough or not action_set.allows(point.codes):
                 continue
             # of equal cost, the larger confidence stays
             while stairs and stairs[-1].cost >= point.cost * (1.0 - TIED):
                 stairs.pop()
             stairs.append(point)
             best = point
-            search.ask_more(self._beyond(best.confidence))
+            search.ask_more(self._beyond(best.confidence, levels))
         return stairs
 
     @property
@@ -600,16 +605,20 @@ class Exact:
             self._intervals[score] = low, high, 1 if (own < least) == score.rises else -1
         return self._intervals[score]
 
-    def _beyond(self, confidence: float) -> float:
+    def _beyond(self, confidence: float, levels: Sequence[float] = ()) -> float:
         """What goes beyond a confidence goes beyond this on the model's own scale.
 
         The search looks only past what rounding may add to it. Where a calibrator rises within
-        that, such points must still be looked at.
+        that, or one of the ascending levels lies there, such points must still be looked at.
         """
-        end, score = 1 if self.score.rises else 0, self.searched
+        end, score, room = 1 if self.score.rises else 0, self.searched, self.side * 3 * ABOVE
         raw, further = (score.interval(-1.0, c)[end] for c in (confidence, confidence + SLACK))
-        steep = abs(further - raw) <= 6 * ABOVE
-        return raw - self.side * 3 * ABOVE if steep else raw
+        raw = raw - room if abs(further - raw) <= 6 * ABOVE else raw
+        level = _next(levels, confidence)
+        if level == math.inf:
+            return raw
+        line = score.interval(level, math.inf)[1 - end] - room
+        return min(raw, line) if self.side > 0 else max(raw, line)
 
     def _point(self, search: BranchAndBound, at: Ints) -> Point:
         codes = self.problem.action_set.completed(search.codes_of(at))
@@ -642,6 +651,12 @@ class Exact:
                 return False
             self._held[ends] = lost is None
         return self._held[ends]
+
+
+def _next(levels: Sequence[float], confidence: float) -> float:
+    """The first of the ascending levels above a confidence; ∞ if there is none."""
+    at = bisect_right(levels, confidence)
+    return levels[at] if at < len(levels) else math.inf
 
 
 # ---------------------------------------------------------------- how safe an answer is
