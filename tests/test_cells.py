@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trust_recourse import Feature, Schema
 from trust_recourse.cells import Condition, Grid
 from trust_recourse.cost import Cost
 from trust_recourse.search import branch_and_bound
@@ -74,14 +73,3 @@ def test_too_many_boxes_stop_a_search_as_a_limit_does(monkeypatch):
         monkeypatch.setattr(branch_and_bound, "MOST_BOXES", most)
         search = BranchAndBound(features, [about(score, features)])
         assert search.best(*ends, 1, lambda _: False).stopped is stopped
-
-
-@pytest.mark.parametrize(
-    ("step", "lower", "edge"),
-    [(1, 0, "2,015"), (100, 0, "2,015"), (0.5, 0, "2,015.5"), (1, 0.25, "2,015.5")],
-)
-def test_an_edge_between_whole_numbers_is_shown_as_a_whole_number(step, lower, edge):
-    pay = Feature("pay", step=step, lower=lower, upper=9000)
-    grid = Grid(Schema((pay,)), (np.array([2015.5000000000002]),))
-    assert grid.statement(0, np.array([True, False])) == f"pay ≤ {edge}"
-    assert grid.statement(0, np.array([False, True])) == f"pay > {edge}"

@@ -149,19 +149,9 @@ def all_of(statements: Iterable[str]) -> str:
     return " and ".join(said)
 
 
-def _whole(feature: Feature) -> bool:
-    """Whether its values are whole numbers, so that an edge between two of them may be rounded."""
-    step = feature.step or 0.0
-    ends = (end for end in (feature.lower, feature.upper) if end is not None)
-    return feature.kind == "integer" or (
-        feature.kind == "number" and step >= 1.0
-        and all(float(each).is_integer() for each in (step, *ends))
-    )  # fmt: skip
-
-
 def _edge(feature: Feature, edge: float) -> tuple[str, bool]:
     """The edge of a cell for people, and whether what equals it lies left of it."""
-    shown = float(math.floor(edge)) if _whole(feature) else brief(edge)
+    shown = float(math.floor(edge)) if feature.kind == "integer" else brief(edge)
     meant = shown in feature.missing  # of this number it would say that it means missing
     told = feature.amount(shown) if meant else feature.describe_code(shown, edge=True)
     return told, shown <= edge

@@ -309,7 +309,7 @@ def test_a_comparison_of_a_sum_has_no_counts_of_rules():
     found = result.compare(0, 1)
     assert "costs" in found.sentence
     assert not any("rule" in name for name in found.words().index)
-    assert list(found.to_frame().index)[-1] == "noise_high"
+    assert list(found.to_frame().index)[-2:] == ["noise_high", "accepted"]
     told = json.loads(found.to_json())
     assert set(told["options"]["option 1"]).isdisjoint({"carrying", "fragile", "silence"})
     assert [each["share"] for each in told["explanation"]["changes"]] == pytest.approx([1.3])

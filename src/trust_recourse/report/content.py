@@ -59,7 +59,7 @@ def clean(text: object) -> str:
     return re.sub(" +", " ", _TURNS.sub("", "".join(kept))).strip()
 
 
-_JOINT = "\N{NO-BREAK SPACE}"  # within the name of a column, where no line ends
+_JOINT = "\ue000"  # stands for a blank in the name of a column, where no line ends
 
 # ---------------------------------------------------------------- blocks
 
