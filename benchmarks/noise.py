@@ -18,7 +18,7 @@ import numpy as np
 
 from experiments import data
 from measured import RESULTS, Busy, cpu, surroundings
-from trust_recourse import PTMClassifier, Recourse
+from trust_recourse import PTMClassifier, Recourse, Schema
 from trust_recourse.measure import copies
 
 RESULT = RESULTS / "noise.json"
@@ -56,7 +56,7 @@ def measured(table, model, threshold):
     rng = np.random.default_rng(SEED)
     learnt = rng.permutation(len(X))[: min(len(X), 8000)]
     recourse = Recourse(
-        model.fit(X.iloc[learnt], np.asarray(y)[learnt]), schema or model_schema(X), cost="l1",
+        model.fit(X.iloc[learnt], np.asarray(y)[learnt]), coarse(schema or Schema.infer(X, guard=False)), cost="l1",
         decision_threshold=threshold,
     )  # fmt: skip
     said = recourse.confidences(recourse.schema.encode(X))
@@ -83,11 +83,8 @@ def measured(table, model, threshold):
     }
 
 
-def model_schema(X):
-    """All may change; amounts by hundreds."""
-    from trust_recourse import Schema
-
-    schema = Schema.infer(X, guard=False)
+def coarse(schema):
+    """Amounts move by hundreds."""
     for feature in schema:
         if feature.numeric and feature.upper - feature.lower > 1e5:
             schema = schema.update(feature.name, step=100)
