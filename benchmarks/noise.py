@@ -55,10 +55,9 @@ def measured(table, model, threshold):
     X, y, schema = table()
     rng = np.random.default_rng(SEED)
     learnt = rng.permutation(len(X))[: min(len(X), 8000)]
-    recourse = Recourse(
-        model.fit(X.iloc[learnt], np.asarray(y)[learnt]), coarse(schema or Schema.infer(X, guard=False)), cost="l1",
-        decision_threshold=threshold,
-    )  # fmt: skip
+    schema = coarse(schema or Schema.infer(X, guard=False))
+    model.fit(X.iloc[learnt], np.asarray(y)[learnt])
+    recourse = Recourse(model, schema, cost="l1", decision_threshold=threshold)
     said = recourse.confidences(recourse.schema.encode(X))
     rows = []
     for person in rng.permutation(np.flatnonzero(said < threshold)).tolist():
