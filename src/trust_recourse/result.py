@@ -49,6 +49,7 @@ from trust_recourse.search.binding import binding
 from trust_recourse.search.exact import Exact, Norm, Traced, radius
 from trust_recourse.search.ranges import ORDERED, Range, ranges
 from trust_recourse.softmax import Lead, told_shares
+from trust_recourse.vocabulary import TIME_LIMIT
 from trust_recourse.wording import level, significant, some
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ EXTRA = "a plausibility test, min_radius or survives"  # that no proof covers
 AGAIN = 1e-6  # of confidence: a library may add up one row otherwise than several
 NO_NODES = np.empty(0, np.int64)
 NO_PROOF = Proof((), NO_NODES, NO_NODES, np.empty(0))  # until it is made
+SEARCH = 10.0  # seconds for the most confident option, where the question names none of its own
 FEW_BOXES, SOME_BOXES = 64, 4096  # of a proof: no better one is looked for, and it is given up
 
 
@@ -261,9 +263,27 @@ class Result:
 
     @cached_property
     def max_confidence(self) -> Reach:
-        """The furthest this person can get, whatever the targets, by the moves that matter."""
+        """The most confident change this person can make, whatever the targets.
+
+        The search takes at most as long as the question's `time_limit`; 10 s if it names none.
+        """
         self.check_model()
-        return self.recourse.reachable(self.factual, time_limit=10.0)
+        return self._most_confident(None)
+
+    def _most_confident(self, seconds: float | None) -> Reach:
+        """The same within so many seconds, from what the answers show about it."""
+        asked = self.question.time_limit
+        limit = SEARCH if asked in (None, TIME_LIMIT) else asked
+        within = Question(time_limit=limit if seconds is None else min(limit, seconds))
+        plain = not (self.question.min_radius or self.question.plausible or self.survival)
+        none = (
+            target.interval[0]
+            for target, status in self.status.items()
+            if plain and status is Status.INFEASIBLE and target.mode == "at_least"
+        )
+        self.recourse._need_cells("max_confidence")
+        ceiling = min(none, default=1.0)
+        return self.recourse._most_confident(self.factual, within, self.options, ceiling)
 
     def binding(
         self, time_limit: float | None = 10.0, *, node_limit: int | None = None
@@ -425,7 +445,7 @@ class Result:
         """The most confident reachable codes that so many seconds find."""
         if seconds is None or "max_confidence" in self.__dict__:
             return self.max_confidence.codes
-        return self.recourse.reachable(self.factual, time_limit=min(seconds, 10.0)).codes
+        return self._most_confident(seconds).codes
 
     def proved(self) -> Result:
         """The same with the proof of all that is said for each target, as `certify` asks for it."""

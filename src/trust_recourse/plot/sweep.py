@@ -84,7 +84,7 @@ def _ends(result: Result) -> bool:
     """Whether some level is out of reach for its height alone, and the furthest is proved too."""
     missed = (t for t, status in result.status.items() if status is Status.INFEASIBLE)
     beyond = not result.extra_constraints and any(target.mode == "at_least" for target in missed)
-    return beyond and result.max_confidence.status is Status.OPTIMAL
+    return beyond and result.max_confidence.proved
 
 
 def _line(result: Result, safety: Safety, sigma: float) -> pd.DataFrame:
