@@ -50,7 +50,7 @@ from trust_recourse.search.exact import Exact, Norm, Traced, radius
 from trust_recourse.search.ranges import ORDERED, Range, ranges
 from trust_recourse.softmax import Lead, told_shares
 from trust_recourse.vocabulary import TIME_LIMIT
-from trust_recourse.wording import level, significant, some
+from trust_recourse.wording import ceiled, level, significant, some
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -291,8 +291,9 @@ class Result:
         """The single constraints without which more confidence is reachable, and how much.
 
         One row per such constraint, the greatest gain first. Where a limit ended the search,
-        `proved` is False and `reachable` is the highest confidence found. `attrs["unfinished"]`
-        counts the constraints whose search a limit ended without a gain: they may bind too.
+        `proved` is False and `reachable` is the highest confidence found. `attrs["open"]` lists
+        the constraints whose search a limit ended without a gain: they may bind too.
+        `attrs["unfinished"]` counts them.
 
         Parameters
         ----------
@@ -308,6 +309,7 @@ class Result:
             [each for each in found if each.gain > 0],
             columns=["if", "reachable", "gain", "proved"],
         ).sort_values("gain", ascending=False, kind="stable", ignore_index=True)
+        table.attrs["open"] = [each.sentence for each in found if each.gain <= 0]
         table.attrs["unfinished"] = len(found) - len(table)
         return table
 
@@ -403,7 +405,7 @@ class Result:
         """How all that is cheaper is ruled out and, of several classes, the shares of its tangent.
 
         That at the answer tends to need few boxes; where there is none, that at the person's own
-        values, or at the furthest they can get.
+        values, or at their most confident reachable ones.
         """
 
         def left() -> float | None:
@@ -589,17 +591,21 @@ class Result:
         )
 
     def reach(self, target: Target | None = None) -> str:
-        """The furthest within reach in words: how far, by which moves, and what each is worth."""
+        """The highest reachable confidence as text, with its changes and what each is worth.
+
+        Where a limit ended the search, the text has two bounds: at least and at most so much.
+        """
         found = self.max_confidence
         most, then = (self.formatted(each, target) for each in (found.most, found.confidence))
+        least = most if found.proved else f"at least {most}, at most {ceiled(found.ceiling)}"
         moves = "; ".join(
             f"{self.recourse.schema[name].heading} {self._arrow(name, change)}"
             + (f" (worth {found.worth[name]:.2f})" if name in found.worth else "")
             for name, change in found.changes.items()
         )
         if not moves:
-            return f"{most}: no change"
-        return f"{most}: {moves}" if then == most else f"{most}; {then} of it by {moves}"
+            return f"{least}: no change"
+        return f"{least}: {moves}" if then == most else f"{least}; {then} of it by {moves}"
 
     def _arrow(self, name: str, change: tuple[Any, Any]) -> str:
         return " → ".join(self.recourse.schema.describe(name, value) for value in change)
@@ -700,8 +706,8 @@ class Result:
                 given = getattr(self.question, limit)
                 yield f"    {limit}={given:g} ended the search; a larger one searches longer"
             if status is Status.INFEASIBLE and target.mode == "at_least":
-                yield "    result.max_confidence searches for the furthest within reach,"
-                yield "    result.binding() for the constraint whose lifting would help most"
+                yield "    result.max_confidence searches for the highest reachable confidence,"
+                yield "    result.binding() for the constraint whose relaxation would help most"
         schema = self.recourse.schema
         stepped = [schema[name] for name in self.recourse.stepped if schema[name].movable]
         if stepped:
