@@ -564,20 +564,27 @@ class Option:
 
 @dataclass(frozen=True, eq=False)
 class Reach(Option):
-    """The furthest within reach, by the moves that matter: all others add less than a point.
+    """The most confident reachable option, by the moves that matter: all others add under a point.
 
     `worth` is the confidence that would be lost without each of its changes. `furthest` is the
-    cheapest change of the greatest confidence, every move of it; the status says what is known of
-    that.
+    cheapest known change of the highest confidence, every move of it. No allowed change has more
+    confidence than the `ceiling`. The status is "optimal" if the highest confidence and the least
+    cost of it are both proved.
     """
 
     worth: dict[str, float] = field(default_factory=dict)
     furthest: Option | None = field(default=None, repr=False)
+    ceiling: float = 1.0
 
     @property
     def most(self) -> float:
-        """The greatest confidence within reach."""
+        """The highest confidence that is known to be reachable."""
         return self.confidence if self.furthest is None else self.furthest.confidence
+
+    @property
+    def proved(self) -> bool:
+        """Whether no allowed change has more confidence."""
+        return self.ceiling - self.most <= SLACK
 
 
 def option_name(at: int) -> str:

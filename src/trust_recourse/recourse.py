@@ -47,6 +47,7 @@ from trust_recourse.search.essential import essential, worth
 from trust_recourse.search.exact import Answer, Beside, Exact, Keep, Robust
 from trust_recourse.search.fewest import fewest_changes
 from trust_recourse.search.frontier import FINEST, Staircase
+from trust_recourse.search.highest import Climb
 from trust_recourse.search.survival import Judgement, least_demand
 from trust_recourse.softmax import beside_strongest
 from trust_recourse.sums.learnt import Watch
@@ -496,42 +497,54 @@ class Recourse:
     def reachable(
         self, x: Any, *, node_limit: int | None = None, time_limit: float | None = None
     ) -> Reach:
-        """The furthest this person can get, by the moves that matter, and what each is worth.
+        """The most confident change this person can make, by the moves that matter.
 
-        `most` is the greatest confidence of any allowed change, and `furthest` the cheapest one
+        `most` is the highest confidence of any allowed change, and `furthest` the cheapest one
         that has it. Moves are left out of it, least worth first, that together add less than a
         point of confidence (0.01); a decision is never lost by that. Features that only change
         together are one move, and what follows from others is none.
 
-        If a limit ends a search, the furthest so far, or one not proved to be the cheapest, with
-        the status "feasible". The limits, in boxes or seconds, are for each of the two searches.
+        The limits, in boxes or seconds, are for the whole call. If one ends the search for more
+        confidence, `proved` is False, and the highest reachable confidence lies between `most` and
+        `ceiling`. If one ends the search for the least cost, the status is "feasible".
         """
         if (current := self.current()) is not self:
             return current.reachable(x, node_limit=node_limit, time_limit=time_limit)
         self._need_cells("reachable")
         within = Question(node_limit=node_limit, time_limit=time_limit)
         self._refuse_single(x)
+        return self._most_confident(x, within)
+
+    def _most_confident(
+        self, x: Any, within: Question, known: Sequence[Option] = (), ceiling: float = 1.0
+    ) -> Reach:
+        """The answer of `reachable`, from known options and a ceiling on."""
         action_set, factual = self.schema.person(x)
         problem = Problem(action_set, Target(0.5), self.cost, self.wanted_at)
         limits: dict[str, Any] = {"node_limit": within.node_limit, "time_limit": within.time_limit}
-        limits["scope"] = "furthest"
-        best, stopped = Exact(self.score, problem, **limits).max_confidence()
+        engine = Exact(self.score, problem, scope="furthest", **limits)
+        allowed = (option for option in known if action_set.allows(option.codes))
+        start = max(allowed, key=lambda option: option.confidence, default=None)
+        climb = Climb(engine, None if start is None else start.codes, ceiling)
+        climb.climb()
+        best = climb.point
         target = Target(min(max(best.confidence, 1e-12), 1 - 1e-12))
         exactly = best.confidence == target.confidence  # else it is beyond all targets
         asked = replace(target, threshold=target.confidence) if exactly else target  # no slack
         keep = None if exactly else lambda point: point.confidence >= best.confidence
         problem = replace(problem, target=asked)
-        found = Exact(self.score, problem, **limits).cheapest(keep)
-        point, bound = found.point or best, found.lower_bound
-        proved = not (stopped or found.stopped or found.point is None)
+        found = engine.about(problem, climb.nodes).cheapest(keep, known=best)
+        assert found.point is not None
+        proved = climb.proved and not found.stopped
         status = Status.OPTIMAL if proved else Status.FEASIBLE
-        furthest = self.option(action_set, factual, target, point, status, bound)
-        return self._by_what_matters(action_set, factual, furthest)
+        furthest = self.option(action_set, factual, target, found.point, status, found.lower_bound)
+        ceiling = furthest.confidence if climb.proved else climb.ceiling
+        return self._by_what_matters(action_set, factual, furthest, ceiling)
 
     def _by_what_matters(
-        self, action_set: ActionSet, factual: pd.Series[Any], furthest: Option
+        self, action_set: ActionSet, factual: pd.Series[Any], furthest: Option, ceiling: float
     ) -> Reach:
-        """The furthest without the moves that add next to nothing."""
+        """The most confident option without the moves that add next to nothing."""
         most, line = furthest.confidence, self.decision_threshold
         least = most - LITTLE
         if most >= line:
@@ -545,6 +558,7 @@ class Recourse:
             **parts | {"lower_bound": told.cost},
             worth={self.schema[f].name: lost for f, lost in each.items()},
             furthest=furthest,
+            ceiling=ceiling,
         )
 
     def frontier(

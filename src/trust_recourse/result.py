@@ -52,7 +52,8 @@ from trust_recourse.search.exact import Exact, Norm, Traced, radius
 from trust_recourse.search.loss import Budget
 from trust_recourse.search.ranges import ORDERED, Range, ranges
 from trust_recourse.softmax import Lead, told_shares
-from trust_recourse.wording import level, significant, some
+from trust_recourse.vocabulary import TIME_LIMIT
+from trust_recourse.wording import ceiled, level, significant, some
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,6 +68,7 @@ EXTRA = "a plausibility test, min_radius or survives"  # that no proof covers
 AGAIN = 1e-6  # of confidence: a library may add up one row otherwise than several
 NO_NODES = np.empty(0, np.int64)
 NO_PROOF = Proof((), NO_NODES, NO_NODES, np.empty(0))  # until it is made
+SEARCH = 10.0  # seconds for the most confident option, where the question names none of its own
 FEW_BOXES, SOME_BOXES = 64, 4096  # of a proof: no better one is looked for, and it is given up
 
 
@@ -309,9 +311,27 @@ class Result:
 
     @cached_property
     def max_confidence(self) -> Reach:
-        """The furthest this person can get, whatever the targets, by the moves that matter."""
+        """The most confident change this person can make, whatever the targets.
+
+        The search takes at most as long as the question's `time_limit`; 10 s if it names none.
+        """
         self.check_model()
-        return self.recourse.reachable(self.factual, time_limit=10.0)
+        return self._most_confident(None)
+
+    def _most_confident(self, seconds: float | None) -> Reach:
+        """The same within so many seconds, from what the answers show about it."""
+        asked = self.question.time_limit
+        limit = SEARCH if asked in (None, TIME_LIMIT) else asked
+        within = Question(time_limit=limit if seconds is None else min(limit, seconds))
+        plain = not (self.question.min_radius or self.question.plausible or self.survival)
+        none = (
+            target.interval[0]
+            for target, status in self.status.items()
+            if plain and status is Status.INFEASIBLE and target.mode == "at_least"
+        )
+        self.recourse._need_cells("max_confidence")
+        ceiling = min(none, default=1.0)
+        return self.recourse._most_confident(self.factual, within, self.options, ceiling)
 
     def binding(
         self, time_limit: float | None = 10.0, *, node_limit: int | None = None
@@ -319,8 +339,9 @@ class Result:
         """The single constraints without which more confidence is reachable, and how much.
 
         One row per such constraint, the greatest gain first. Where a limit ended the search,
-        `proved` is False and `reachable` is the highest confidence found. `attrs["unfinished"]`
-        counts the constraints whose search a limit ended without a gain: they may bind too.
+        `proved` is False and `reachable` is the highest confidence found. `attrs["open"]` lists
+        the constraints whose search a limit ended without a gain: they may bind too.
+        `attrs["unfinished"]` counts them.
 
         Parameters
         ----------
@@ -336,6 +357,7 @@ class Result:
             [each for each in found if each.gain > 0],
             columns=["if", "reachable", "gain", "proved"],
         ).sort_values("gain", ascending=False, kind="stable", ignore_index=True)
+        table.attrs["open"] = [each.sentence for each in found if each.gain <= 0]
         table.attrs["unfinished"] = len(found) - len(table)
         return table
 
@@ -431,7 +453,7 @@ class Result:
         """How all that is cheaper is ruled out and, of several classes, the shares of its tangent.
 
         That at the answer tends to need few boxes; where there is none, that at the person's own
-        values, or at the furthest they can get.
+        values, or at their most confident reachable ones.
         """
 
         def left() -> float | None:
@@ -473,7 +495,7 @@ class Result:
         """The most confident reachable codes that so many seconds find."""
         if seconds is None or "max_confidence" in self.__dict__:
             return self.max_confidence.codes
-        return self.recourse.reachable(self.factual, time_limit=min(seconds, 10.0)).codes
+        return self._most_confident(seconds).codes
 
     def proved(self) -> Result:
         """The same with the proof of all that is said for each target, as `certify` asks for it."""
@@ -618,17 +640,21 @@ class Result:
         )
 
     def reach(self, target: Target | None = None) -> str:
-        """The furthest within reach in words: how far, by which moves, and what each is worth."""
+        """The highest reachable confidence as text, with its changes and what each is worth.
+
+        Where a limit ended the search, the text has two bounds: at least and at most so much.
+        """
         found = self.max_confidence
         most, then = (self.formatted(each, target) for each in (found.most, found.confidence))
+        least = most if found.proved else f"at least {most}, at most {ceiled(found.ceiling)}"
         moves = "; ".join(
             f"{self.recourse.schema[name].heading} {self._arrow(name, change)}"
             + (f" (worth {found.worth[name]:.2f})" if name in found.worth else "")
             for name, change in found.changes.items()
         )
         if not moves:
-            return f"{most}: no change"
-        return f"{most}: {moves}" if then == most else f"{most}; {then} of it by {moves}"
+            return f"{least}: no change"
+        return f"{least}: {moves}" if then == most else f"{least}; {then} of it by {moves}"
 
     def _arrow(self, name: str, change: tuple[Any, Any]) -> str:
         return " → ".join(self.recourse.schema.describe(name, value) for value in change)
@@ -733,8 +759,8 @@ class Result:
                 given = getattr(self.question, limit)
                 yield f"    {limit}={given:g} ended the search; a larger one searches longer"
             if status is Status.INFEASIBLE and target.mode == "at_least":
-                yield "    result.max_confidence searches for the furthest within reach,"
-                yield "    result.binding() for the constraint whose lifting would help most"
+                yield "    result.max_confidence searches for the highest reachable confidence,"
+                yield "    result.binding() for the constraint whose relaxation would help most"
         schema = self.recourse.schema
         stepped = [schema[name] for name in self.recourse.stepped if schema[name].movable]
         if stepped:

@@ -202,6 +202,15 @@ def floored(value: float, levels: Iterable[float] = (), digits: int = 3) -> str:
     return f"{whole:f}"
 
 
+def ceiled(value: float, digits: int = 3) -> str:
+    """Write a number rounded up, as a bound that nothing exceeds.
+
+    >>> ceiled(0.7021), ceiled(0.57), ceiled(0.9999999)
+    ('0.703', '0.570', '1.000')
+    """
+    return f"{_decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_CEILING):f}"
+
+
 def level(value: float) -> str:
     """Write a threshold or a confidence asked for, rounded down after `LEVEL` decimals.
 

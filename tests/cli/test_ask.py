@@ -759,7 +759,7 @@ def test_out_of_reach_comes_with_how_far_and_why(who, recourse):
     assert done.exit_code == 1
     words = flat(done.stdout)
     assert "No allowed change reaches this target; that is proved." in words
-    assert f"furthest within reach is {floored(result.max_confidence.most)}: nodes 30 → " in words
+    assert f"reachable confidence is {floored(result.max_confidence.most)}: nodes 30 → " in words
     for way, reached in zip(lifted["if"], lifted["reachable"], strict=True):
         assert f"if {way}: {floored(reached)}" in words
     answer = json.loads(ask(f"{line} --json").stdout)
@@ -1044,7 +1044,7 @@ def test_what_explain_cannot_tell(who):
     refused(f"explain {who} --confidence 0.4 --options 2 --compare 1 1", "option 1 with itself")
     nothing = ask(f"explain {who} --lock age --lock year --confidence 0.999")
     assert nothing.exit_code == 1
-    assert "The furthest within reach is" in nothing.stdout
+    assert "The highest reachable confidence is" in nothing.stdout
     answer = told(f"explain {who} --lock age --lock year --confidence 0.999")
     assert answer["options"] == []
 

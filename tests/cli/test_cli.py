@@ -164,9 +164,7 @@ def test_the_demo_answers_and_says_what_is_proved(told, asked):
         assert re.search(rf"at least {option.target.confidence:.0%} +{cells}", text)
     assert re.search(r"at least 95% +none +no allowed change reaches it", text)
     max_confidence = asked.max_confidence
-    assert (
-        f"within reach is {max_confidence.most:.1%}, at {max_confidence.x['nodes']} nodes" in flat
-    )
+    assert f"confidence is {max_confidence.most:.1%}, at {max_confidence.x['nodes']} nodes" in flat
     lifted = asked.binding()
     assert len(lifted), "no limit of this patient binds, so the test would judge nothing"
     for way, reached in zip(lifted["if"], lifted["reachable"], strict=True):

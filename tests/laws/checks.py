@@ -35,7 +35,7 @@ from trust_recourse.certificate.record import _read_problem
 from trust_recourse.question import Status, Target
 from trust_recourse.schema import Schema, SchemaError
 from trust_recourse.schema.groups import OneOf, Together
-from trust_recourse.search import branch_and_bound
+from trust_recourse.search import branch_and_bound, highest
 
 NEAR = Fraction(1, 10**12)  # of a cost: what the rounding of an answer's numbers may come to
 PROVED = Fraction(3, 10**9)  # of a cost: the checker takes two that are nearer for the same
@@ -107,7 +107,9 @@ def judge(
     early = mock.patch.object(
         branch_and_bound, "DIVE_FROM", 0 if chance(rng, 0.5) else branch_and_bound.DIVE_FROM
     )
-    with early, warnings.catch_warnings():
+    # half of the searches for the most confident point ask for levels of confidence at once
+    levels = mock.patch.object(highest, "FIRST", 0 if seed % 2 else highest.FIRST)
+    with early, levels, warnings.catch_warnings():
         warnings.simplefilter("error")
         for case in some_cases(rng, a_place):
             before = len(findings.broken)
@@ -546,4 +548,14 @@ def _reachable(court: Court) -> None:
     least = rows.least(rows.confidence >= option.confidence)
     cheapest = least is None or no_dearer(exact, least)
     court.law(cheapest, f"reachable: {told(exact)}, but {told(least)} is enough")
+    court.law(reach.proved, f"reachable: at most {reach.ceiling!r}, and {most!r} is")
     court.count("furthest reached")
+    for limit in (1, 20):
+        part = court.recourse.reachable(court.case.person, node_limit=limit)
+        court.point(
+            "reachable in part", court.codes(part.furthest.x), part.furthest.cost, part.most
+        )
+        between = part.most <= most + SLACK and most <= part.ceiling + SLACK
+        court.law(between, f"reachable: {most!r} is not in {part.most!r} to {part.ceiling!r}")
+        court.law(not part.proved or part.most >= most - SLACK, f"reachable: {part.most!r} proved")
+        court.count("most confident, limited", not part.proved)

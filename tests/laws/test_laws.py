@@ -25,6 +25,7 @@ KINDS = {
     *(f"{status}, {mode}" for status in ("optimal", "infeasible", "already_met")
       for mode in ("at_least", "band", "limited")),
     "feasible, limited", "not_found, limited", "further options", "furthest reached",
+    "most confident, limited",
     "optimal, fewest", "infeasible, fewest", "already_met, fewest",
     "steps of a frontier", "jumps that cannot be avoided", "frontiers that a limit ended",
     "moves that matter", "ranges", "ranges of several features", "ranges without an end",

@@ -451,7 +451,7 @@ def test_more_confidence_never_costs_less_and_what_is_out_of_reach_is_marked(res
         np.testing.assert_allclose(marks.get_ydata(), reached[column])
         missed = line["target"][line["cost"].isna()]
         np.testing.assert_allclose(lines["out of reach (proved)"].get_xdata(), missed)
-        max_confidence = f"furthest within reach: {floored(result.max_confidence.most)}"
+        max_confidence = f"highest reachable confidence: {floored(result.max_confidence.most)}"
         assert set(lines[max_confidence].get_xdata()) == {result.max_confidence.most}
 
 

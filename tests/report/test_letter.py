@@ -275,13 +275,13 @@ def test_the_letter_says_all_that_it_must(offered):
     assert repr(offered) == offered.text()
 
 
-def test_nothing_within_reach_is_said_with_the_furthest_and_the_limit_that_matters(stuck):
+def test_nothing_within_reach_is_told_with_the_most_and_the_limit_that_matters(stuck):
     assert stuck.status[next(iter(stuck.status))] is Status.INFEASIBLE
     made = letter(stuck, **GIVEN)
     text = flat(made)
     assert made.offers == ()
     assert "Nothing that you may change reaches the 50 out of 100 that a yes takes" in text
-    assert f"The furthest within reach is {out_of_100(stuck.max_confidence.most)} out of" in text
+    assert f"The most that you can reach is {out_of_100(stuck.max_confidence.most)} out of" in text
     first = stuck.binding().iloc[0]
     assert first["if"] == "nodes may change by more than 2"
     limit = f"if {first['if']}, {out_of_100(first['reachable'])} out of 100 would be within reach"
@@ -713,7 +713,7 @@ def test_the_dossier_holds_the_evidence(told, answers, model, tmp_path):
         "PRINCIPAL REASONS",
         "What is not proved",
         "nodes 30 →",
-        "The furthest within reach is",
+        "The highest reachable confidence is",
         "carried by",
         "option 2 costs",
         "By the search, and by an independent check",

@@ -20,12 +20,12 @@ from typer.testing import CliRunner
 from browsing import CHROMIUM, NO_BROWSER, chromium, served
 from docs import shots
 from page_server import HOSTILE, TEMPLATE, loans, patients
-from trust_recourse import Feature, Ledger, Recourse, Schema, Status
+from trust_recourse import Feature, Ledger, Recourse, Schema
 from trust_recourse.cli import app
 from trust_recourse.cli.serve import Service
 from trust_recourse.question import Question, Target
 from trust_recourse.report.profiles import PROFILES
-from trust_recourse.web.page.cards import furthest_words
+from trust_recourse.web.page.cards import highest_words
 from trust_recourse.web.page.compare import AS_CARDS
 from trust_recourse.web.page.exports import file_name, not_to_come
 from trust_recourse.web.page.frontier_chart import picture
@@ -718,7 +718,7 @@ def test_a_doubtful_number_is_asked_about_and_locks_say_what_stays_out_of_reach(
     for feature in ("Income", "savings", HOSTILE, "school", "employed"):
         page.get_by_role("switch", name=f"{feature} may change").click()
     expect(page.locator(".cards")).to_contain_text("which is where they are now.")
-    expect(page.get_by_role("button", name="Ask for the furthest")).to_have_count(0)
+    expect(page.get_by_role("button", name="Ask for the highest")).to_have_count(0)
     price = page.locator(".locks li", has_text="savings").locator(".price")
     expect(price).to_have_text("if freed: still out of reach")
 
@@ -1352,9 +1352,10 @@ def test_the_price_of_a_lock_in_words(found, free, words):
 @pytest.mark.parametrize(
     ("most", "then", "changes", "proved", "words"),
     [
-        (0.038, 0.038, {}, True, "person can get is 3.8%, which is where they are now."),
+        (0.038, 0.038, {}, True, "person can reach is 3.8%, which is where they are now."),
+        (0.038, 0.038, {}, False, "at least 3.8%, at most 4.4%. They are at 3.8% now"),
         (0.038, 0.029, {}, True, "is 3.8%. They are at 2.9% now, and all changes together add"),
-        (0.6, 0.6, {"nodes": (9, 2)}, False, "The furthest that was found is 60.0%, by these"),
+        (0.6, 0.6, {"nodes": (9, 2)}, False, "at least 60.0%, at most 60.6%. These"),
         (0.6, 0.595, {"nodes": (9, 2)}, True, "is 60.0%. These changes lead to 59.5%, and all"),
     ],
 )
@@ -1363,9 +1364,10 @@ def test_how_far_a_person_can_get_in_words(most, then, changes, proved, words):
         most=most,
         confidence=then,
         changes=changes,
-        status=Status.OPTIMAL if proved else Status.FEASIBLE,
+        proved=proved,
+        ceiling=most if proved else most + 0.0055,
     )
-    assert words in furthest_words(found)
+    assert words in highest_words(found)
 
 
 def test_every_fact_of_every_profile_is_asked_for_by_a_label_of_its_own():

@@ -265,9 +265,9 @@ def _recourse(console: Console, model: PTMClassifier, patient: pd.DataFrame) -> 
 
 
 def _how_far(result: Result) -> Iterator[str]:
-    """The furthest within reach, and what would take this patient further."""
+    """The highest reachable confidence, and the limits without which it is higher."""
     best, lifted = result.max_confidence, result.binding()
-    yield f"The furthest within reach is {best.most:.1%}, at {best.x['nodes']} nodes."
+    yield f"The highest reachable confidence is {best.most:.1%}, at {best.x['nodes']} nodes."
     if len(lifted):
         ways = (f"{row['if']}, {row['reachable']:.1%}" for row in lifted.to_dict("records"))
         yield f"With one limit lifted: {'; '.join(ways)}."
@@ -337,8 +337,8 @@ def _why(console: Console, recourse: Recourse) -> None:
     page.chapter(console, "10  Why, rule by rule")
     console.print(
         f"The paper tells of a patient with {values}. This model gives him survival {own:.1%}, "
-        f"so it {'refuses' if own < 0.5 else 'does not refuse'} him; the furthest within his reach "
-        f"is {action_set:.1%}."
+        f"so it {'refuses' if own < 0.5 else 'does not refuse'} him; the highest confidence "
+        f"that he can reach is {action_set:.1%}."
     )
     rules = recourse.model.rules()
     leading = rules[(rules["votes_for"] == 1) & ~rules["weak"]].sort_values("dominance").tail(1)

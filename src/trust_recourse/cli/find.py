@@ -244,7 +244,7 @@ def words(result: Result, option: Option) -> str:
 
 def what_is_known(console: Console, result: Result, far: Any) -> None:
     """What is known of each confidence, and where one is out of reach, how far they get."""
-    from trust_recourse.report.answers import beyond_words
+    from trust_recourse.report.answers import beyond_words, highest
 
     proves = result.engine == "exact"
     more = f", {result.extra_constraints}" if result.extra_constraints else ""
@@ -261,13 +261,12 @@ def what_is_known(console: Console, result: Result, far: Any) -> None:
         console.print(f"Note: {result.note}.", soft_wrap=True)
     if far is None:
         return
-    found = "within reach" if result.max_confidence.status == "optimal" else "found in time"
     missed = [target for target, status in result.status.items() if status == "infeasible"]
     least = min(missed, key=lambda target: target.confidence)
-    console.print(f"The furthest {found} is {result.reach(least)}.")
+    console.print(f"{highest(result)} is {result.reach(least)}.")
     for lifted in far["binding"]:
         surely = "" if lifted["proved"] else "at least "
         reached = result.formatted(lifted["reachable"], least)
         console.print(f"  if {lifted['if']}: {surely}{reached}")
-    if words := beyond_words(len(far["binding"]), far["binding_unfinished"]):
+    if words := beyond_words(len(far["binding"]), far["binding_open"]):
         console.print(words)

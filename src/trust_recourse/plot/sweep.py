@@ -83,10 +83,10 @@ def sweep_info(
 
 
 def _ends(result: Result) -> bool:
-    """Whether some level is out of reach for its height alone, and the furthest is proved too."""
+    """Whether some level is out of reach for its height alone, and the highest one is proved."""
     missed = (t for t, status in result.status.items() if status is Status.INFEASIBLE)
     beyond = not result.extra_constraints and any(target.mode == "at_least" for target in missed)
-    return beyond and result.max_confidence.status is Status.OPTIMAL
+    return beyond and result.max_confidence.proved
 
 
 def _safe(result: Result, safety: Safety, sigma: float) -> dict[Target, float]:
@@ -171,7 +171,7 @@ def _draw_line(
 
 
 def _out_of_reach(axes: Sequence[Axes], info: SweepInfo) -> None:
-    """Crosses at the levels without an option; a line at the furthest within reach."""
+    """Crosses at the levels without an option; a line at the highest reachable confidence."""
     missed = [(line["target"], line["status"]) for line in info.lines.values()]
     for (targets, statuses), (colour, _, _) in zip(missed, LINES, strict=False):
         for status, mark, words in (
@@ -185,6 +185,6 @@ def _out_of_reach(axes: Sequence[Axes], info: SweepInfo) -> None:
                     transform=ax.get_xaxis_transform(), label=words, zorder=5,
                 )  # fmt: skip
     for max_confidence in sorted(set(info.max_confidence.values())):
-        words = f"furthest within reach: {floored(max_confidence)}"
+        words = f"highest reachable confidence: {floored(max_confidence)}"
         for ax in axes:
             ax.axvline(max_confidence, color=GREY, linewidth=1.4, zorder=1, label=words)

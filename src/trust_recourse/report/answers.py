@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 SIGMA = 0.01  # of the noise that an option is tried with
 BOXES = 2000  # to search for what lies beyond all constraints together, and the seconds at most
-SECONDS = 2.0
+SECONDS = 4.0
+NAMED = 4  # of the constraints that the search left open
+
+
+FAR = ("max_confidence", "binding", "binding_unfinished", "binding_open")
 
 
 class Safety(NamedTuple):
@@ -55,12 +59,20 @@ def how_far(result: Result) -> dict[str, Any] | None:
             "most": max_confidence.most,
             "worth": max_confidence.worth,
             "cost": max_confidence.cost,
-            "proved": max_confidence.status == "optimal",
+            "proved": max_confidence.proved,
+            "at_most": max_confidence.ceiling,
             **_moved(max_confidence),
         },
         "binding": lifted.to_dict("records"),
         "binding_unfinished": lifted.attrs["unfinished"],
+        "binding_open": lifted.attrs["open"],
     }
+
+
+def highest(result: Result) -> str:
+    """The name of the highest reachable confidence, which no radius limits."""
+    name = "highest reachable confidence"
+    return f"Without the radius, the {name}" if result.question.min_radius else f"The {name}"
 
 
 def beyond(result: Result) -> pd.DataFrame:
@@ -68,20 +80,20 @@ def beyond(result: Result) -> pd.DataFrame:
     return result.binding(SECONDS, node_limit=BOXES)
 
 
-def beyond_words(found: int, unfinished: int) -> str:
+def beyond_words(found: int, open_: Sequence[str]) -> str:
     """What is known of the constraints that are not listed; "" if there are none.
 
-    >>> beyond_words(0, 0)
+    >>> beyond_words(0, [])
     'Relaxing any single limit would not lead further.'
-    >>> beyond_words(2, 5)
-    'The search ended before 5 more limits were judged; they may hold this person back too.'
+    >>> beyond_words(2, ["age may change"])
+    'The search ended before it found more for 1 other limit, which may bind too: age may change.'
     """
-    if unfinished:
-        more, too = ("more ", " too") if found else ("", "")
-        were, they = ("s were", "they") if unfinished > 1 else (" was", "it")
-        first = f"The search ended before {unfinished} {more}limit{were} judged"
-        return f"{first}; {they} may hold this person back{too}."
-    return "" if found else "Relaxing any single limit would not lead further."
+    if not open_:
+        return "" if found else "Relaxing any single limit would not lead further."
+    other, too = ("other ", " too") if found else ("", "")
+    limits = f"{len(open_)} {other}limit{'s' * (len(open_) > 1)}"
+    names = "; ".join(open_[:NAMED]) + "; …" * (len(open_) > NAMED)
+    return f"The search ended before it found more for {limits}, which may bind{too}: {names}."
 
 
 def ranges(result: Result) -> list[dict[str, Any]]:
@@ -145,7 +157,7 @@ def answers(
             }
             for at, (option, each) in enumerate(zip(result.options, safe, strict=True))
         ],
-        **(far or {"max_confidence": None, "binding": None, "binding_unfinished": None}),
+        **(far or dict.fromkeys(FAR)),
     }
 
 

@@ -18,6 +18,7 @@ from trust_recourse import __version__
 from trust_recourse.certificate import Certificate, CertificateError, check
 from trust_recourse.explain import explainable
 from trust_recourse.question import Option, Status, Target, option_name
+from trust_recourse.report.answers import beyond, beyond_words, highest
 from trust_recourse.report.content import Document, PictureBlock, Printed, blocks, clean
 from trust_recourse.report.protected import uses
 from trust_recourse.report.reasons import Reason, principal
@@ -102,7 +103,8 @@ def evidence(
         schema=recourse.schema, actions=recourse.schema.action_set(result.factual), proofs=proofs,
         pictures=tuple(told.pictures()) if pictures else (), report=report, sigma=sigma,
         time_limit=time_limit, most=SHOWN, bins=BINS, name=option_name, kept=_kept, within=_range,
-        uses=uses, digest=digest,
+        uses=uses, digest=digest, highest=highest, beyond=beyond,
+        beyond_words=beyond_words,
     )  # fmt: skip
     document = Document(
         "Evidence report on one answer of a model",

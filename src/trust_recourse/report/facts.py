@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -23,7 +24,7 @@ from trust_recourse.report.reason_codes import ReasonCodes
 from trust_recourse.report.reasons import Reason, principal, reasons
 from trust_recourse.report.shortfall import Method, Shortfall
 from trust_recourse.schema.lifted import WITHOUT
-from trust_recourse.wording import brief, in_few_digits
+from trust_recourse.wording import brief, ceiled, in_few_digits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,7 +96,7 @@ class LetterFacts:
         self.reasons: tuple[Reason, ...] = ()
         self.protected: list[Feature] = []  # that need a review
         if not self.accepted:
-            # the furthest within reach may lie on a bound, so it is not what to compare with
+            # the most confident option may lie on a bound, so it is not what to compare with
             way = next((each for each in self.chosen if each is not self.furthest), None)
             self.shortfall, found = reasons(result, method, reference, way)
             told = [self._worded(each) for each in found]
@@ -309,9 +310,20 @@ class LetterFacts:
 
     @property
     def reached(self) -> float:
-        """The confidence of the furthest within reach."""
+        """The highest reachable confidence."""
         furthest = cast("Reach", self.furthest)
         return furthest.most if self.less else self._confidence(furthest)
+
+    @property
+    def most(self) -> str:
+        """The bound on all confidences, out of 100, where it is not reached; "" if it is known."""
+        furthest = cast("Reach", self.furthest)
+        most = Decimal(ceiled(furthest.ceiling, 2)).scaleb(2)
+        known = self.impossible and most >= math.floor(100.0 * self.decision.confidence)
+        if furthest.proved or (known and not self.wins):
+            return ""
+        number = self.language.number(f"{most:f}")
+        return self.language.gettext("%(number)s out of 100", number=number)
 
     @property
     def less(self) -> float | None:
@@ -322,7 +334,7 @@ class LetterFacts:
 
     @property
     def moves(self) -> list[str]:
-        """The changes of the furthest within reach."""
+        """The changes that lead there."""
         furthest = cast("Reach", self.furthest)
         changes, each = self._offer(furthest).changes, furthest.worth
         return [
@@ -409,7 +421,7 @@ class LetterFacts:
     # ------------------------------------------------------------ options
 
     def _look_further(self) -> None:
-        """Where nothing asked for is a yes: the cheapest yes, and the furthest within reach."""
+        """Where nothing asked for is a yes: the cheapest yes, and the most confident option."""
         result = self.result
         exact = result.engine == "exact"
         known = any(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from trust_recourse.question import Problem, Target
 from trust_recourse.search.exact import Exact
+from trust_recourse.search.highest import Climb
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +32,22 @@ class Beyond(NamedTuple):
     proved: bool
 
 
+class _Budget:
+    """Boxes and seconds for all constraints together, shared equally among those that wait."""
+
+    def __init__(self, nodes: int | None, seconds: float | None) -> None:
+        self.nodes = math.inf if nodes is None else nodes
+        self.until = math.inf if seconds is None else time.monotonic() + seconds
+
+    @property
+    def left(self) -> bool:
+        return time.monotonic() < self.until
+
+    def share(self, waiting: int) -> tuple[float, float]:
+        nodes = self.nodes if self.nodes == math.inf else self.nodes // waiting
+        return nodes, max(self.until - time.monotonic(), 0.0) / waiting
+
+
 def binding(
     recourse: Recourse,
     factual: pd.Series,
@@ -40,36 +57,56 @@ def binding(
 ) -> Iterator[Beyond]:
     """Yield each constraint whose relaxation raises the highest reachable confidence, or may do so.
 
-    The limits cover all constraints together. Each constraint gets an equal share of what remains.
-    A constraint whose search a limit ended without a gain has a gain of 0, not proved.
+    The limits cover all constraints together. First each of them is asked once for more confidence;
+    then the search goes on for those that are open. A constraint binds if a change that it alone
+    rules out has more confidence than every known change with nothing relaxed. A constraint whose
+    search a limit ended without such a change has a gain of 0, not proved.
     """
-    own = recourse.schema.action_set(factual)
+    own, budget = recourse.schema.action_set(factual), _Budget(node_limit, time_limit)
+    base = best if best.furthest is None else best.furthest
+    codes, most = base.codes, best.most
     every = (
         (each.sentence, each.schema.action_set(factual))
         for each in recourse.schema.lifted(factual, listed=recourse.cost.functions)
     )
-    left = [(words, freed) for words, freed in every if _opens_cells(recourse.score, own, freed)]
-    nodes = math.inf if node_limit is None else node_limit
-    deadline = math.inf if time_limit is None else time.monotonic() + time_limit
-    for waiting, (words, freed) in zip(range(len(left), 0, -1), left, strict=True):
-        soon = max(deadline - time.monotonic(), 0.0)
-        if soon == 0.0:
-            yield Beyond(words, best.most, 0.0, proved=False)
-            continue
+    asked = [(words, freed) for words, freed in every if _opens_cells(recourse.score, own, freed)]
+    if not best.proved:  # with nothing relaxed more may be reachable, too
+        asked = [("", own), *asked]
+    climbs: list[tuple[str, Climb]] = []
+    for waiting, (words, freed) in zip(range(len(asked), 0, -1), asked, strict=True):
+        nodes, seconds = budget.share(waiting)
         problem = Problem(freed, Target(0.5), recourse.cost, recourse.wanted_at)
         engine = Exact(
-            recourse.score,
-            problem,
-            scope="furthest",
-            node_limit=None if nodes == math.inf else int(nodes // waiting),
-            time_limit=None if deadline == math.inf else soon / waiting,
-        )
-        point, stopped = engine.max_confidence(best.codes, best.most)
-        nodes -= engine.nodes
-        gain = point.confidence - best.most
-        if gain > NOTICED:
-            yield Beyond(words, point.confidence, gain, not stopped)
-        elif stopped:
+            recourse.score, problem, scope="furthest",
+            node_limit=None if nodes == math.inf else int(nodes),
+            time_limit=None if seconds == math.inf else seconds,
+        )  # fmt: skip
+        climb = Climb(engine, codes, 1.0 if words else best.ceiling)
+        if budget.left:
+            climb.step()
+        while climb.point.confidence > most + NOTICED and own.allows(climb.point.codes):
+            codes, most = climb.point.codes, climb.point.confidence  # with nothing relaxed
+            climb.step()
+        budget.nodes -= climb.nodes
+        climbs.append((words, climb))
+    climbs.sort(key=lambda each: (each[0] != "", -each[1].point.confidence))
+    open_ = [climb for _, climb in climbs if not climb.proved]
+    for waiting, climb in zip(range(len(open_), 0, -1), open_, strict=True):
+        if not budget.left:
+            break
+        before, (nodes, seconds) = climb.nodes, budget.share(waiting)
+        climb.engine.limit(before + nodes, seconds)
+        climb.climb()
+        budget.nodes -= climb.nodes - before
+        if own.allows(climb.point.codes):
+            most = max(most, climb.point.confidence)
+    for words, climb in climbs:
+        point = climb.point
+        if not words:
+            continue
+        if point.confidence > most + NOTICED and not own.allows(point.codes):
+            yield Beyond(words, point.confidence, point.confidence - best.most, climb.proved)
+        elif climb.ceiling > most + NOTICED:
             yield Beyond(words, best.most, 0.0, proved=False)
 
 

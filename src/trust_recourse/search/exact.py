@@ -161,6 +161,11 @@ class Exact:
             time_limit=None if until == math.inf else max(share * (until - time.monotonic()), 0.0),
         )
 
+    def limit(self, nodes: float, seconds: float) -> None:
+        """Set new limits: boxes in all, and seconds from now on."""
+        self.node_limit = nodes
+        self._deadline = time.monotonic() + seconds
+
     def level(self, target: Target, spent: int) -> Exact:
         """The same for another target, on the values that are listed already: not for `any`."""
         _ = self._search, self._deadline
@@ -199,8 +204,8 @@ class Exact:
             if fewer is not None:
                 features, score, codes, _, bound = fewer
                 shown = max(shown, bound)
-                if codes is not None and (point is None or self._told(codes).cost < point.cost):
-                    point = self._told(codes)
+                if codes is not None and (point is None or self.at(codes).cost < point.cost):
+                    point = self.at(codes)
                     most = cost.before_root(point.cost)
                 if shown > most or shown == math.inf:  # nothing is left to look for
                     return Answer(point, shown if point is None else point.cost, False, nodes)
@@ -260,7 +265,7 @@ class Exact:
             fewer = self._reduced(features, score, most, self.answers)
             if fewer is not None:
                 features, score = fewer.features, fewer.score
-                met = None if fewer.codes is None else self._told(fewer.codes)
+                met = None if fewer.codes is None else self.at(fewer.codes)
                 if met is not None and before(met.cost) < most * (1.0 - EQUAL):
                     point = met
                 best = math.inf if point is None else before(point.cost)
@@ -347,14 +352,14 @@ class Exact:
 
     @strict
     def max_confidence(
-        self, known: Floats | None = None, beyond: float = 0.0
+        self, known: Floats | None = None, node_limit: float = math.inf
     ) -> tuple[Point, bool]:
         """The allowed point of greatest confidence, and whether a limit ended the search.
 
-        Any point if none has more than `beyond`. The search starts from a `known` point.
+        The search starts from a `known` point. `ceiling` bounds the confidence of all points.
         """
         action_set = self.problem.action_set
-        best = self._risen(action_set.own if known is None else known)
+        best = self.risen(action_set.own if known is None else known)
 
         def reached(at: Ints) -> float | None:
             nonlocal best
@@ -364,11 +369,56 @@ class Exact:
             best = point
             return self._beyond(best.confidence)
 
-        least = self._beyond(max(best.confidence, beyond))
-        found = self._search.max_confidence(self.side, reached, least)
+        self._search.deadline = self._deadline
+        self._search.node_limit = min(self.node_limit, node_limit)
+        found = self._search.max_confidence(self.side, reached, self._beyond(best.confidence))
         return best, found.stopped
 
-    def _risen(self, start: Floats) -> Point:
+    @property
+    def ceiling(self) -> float:
+        """The confidence that no allowed point exceeds, by the last search for the greatest."""
+        number = -self._search.bound if self.side > 0 else 1.0 + self._search.bound
+        room = self.side * (self.searched.kernel.rounding + ROUNDING)
+        return self._confidence(number + room)
+
+    @strict
+    def some(self) -> Answer | None:
+        """Any allowed point that meets the target, whatever it costs; None without reductions."""
+        cancel.check()
+        whole = self._interval(self.searched)
+        if whole[0] > whole[1]:  # no number has such a confidence
+            return Answer(None, math.inf, False, 0)
+        fewer = self._reduced(self.features, self.searched, math.inf, self.answers)
+        if fewer is None:
+            return None
+        point = None if fewer.codes is None else self.at(fewer.codes)
+        if point is not None or fewer.bound == math.inf:
+            return Answer(point, fewer.bound, False, 0)
+        search = self._smaller(fewer.features, fewer.score)
+        search.node_limit = self.node_limit
+
+        def accept(at: Ints) -> bool:
+            nonlocal point
+            here = self._point(search, at)
+            accepted = self._accepts(here, at)
+            point = here if accepted else point
+            return accepted
+
+        found = search.best(*self._interval(fewer.score), accept, enough=math.inf)
+        bound = self.problem.cost.total(found.bound)
+        return Answer(point, bound, point is None and found.stopped, search.nodes)
+
+    def level_between(self, low: float, high: float, share: float) -> float:
+        """The confidence at a share of the way between two, on the scale of the model's sums."""
+        first, last = (self._number(each) for each in (low, high))
+        return self._confidence(first + share * (last - first))
+
+    def level_above(self, confidence: float) -> float:
+        """The least confidence above another one that rounding cannot blur with it."""
+        number = self._beyond(confidence) + self.side * 5 * ROUNDING
+        return max(self._confidence(number), math.nextafter(confidence, 2.0))
+
+    def risen(self, start: Floats) -> Point:
         """Repeat the best allowed single change until none raises the confidence."""
         action_set, cost = self.problem.action_set, self.problem.cost
         features, own = action_set.schema.features, action_set.own
@@ -471,7 +521,7 @@ class Exact:
         )  # fmt: skip
         if found is None or found.codes is None:
             return None if found is None else Answer(None, math.inf, False, found.nodes)
-        point = self._told(found.codes)
+        point = self.at(found.codes)
         if not self._accepts(point, np.empty(0, np.int64)):
             return None
         return Answer(point, point.cost, False, found.nodes)
@@ -588,8 +638,8 @@ class Exact:
         """When time is up."""
         return math.inf if self.time_limit is None else time.monotonic() + self.time_limit
 
-    def _told(self, codes: Floats) -> Point:
-        """A point that was found elsewhere."""
+    def at(self, codes: Floats) -> Point:
+        """The point of a row of codes that was found elsewhere."""
         codes = self.problem.action_set.completed(codes)
         own, schema = self.problem.action_set.own, self.problem.action_set.schema
         return self._at(codes, self.problem.cost.between(schema.features, own, codes))
@@ -611,14 +661,22 @@ class Exact:
         The search looks only past what rounding may add to it. Where a calibrator rises within
         that, or one of the ascending levels lies there, such points must still be looked at.
         """
-        end, score, room = 1 if self.score.rises else 0, self.searched, self.side * 3 * ABOVE
-        raw, further = (score.interval(-1.0, c)[end] for c in (confidence, confidence + SLACK))
+        raw, further = (self._number(each) for each in (confidence, confidence + SLACK))
+        room = self.side * 3 * ABOVE
         raw = raw - room if abs(further - raw) <= 6 * ABOVE else raw
         level = _next(levels, confidence)
         if level == math.inf:
             return raw
-        line = score.interval(level, math.inf)[1 - end] - room
+        line = self.searched.interval(level, math.inf)[0 if self.score.rises else 1] - room
         return min(raw, line) if self.side > 0 else max(raw, line)
+
+    def _number(self, confidence: float) -> float:
+        """The last of the kernel's numbers, towards more confidence, with no more than this."""
+        return self.searched.interval(-1.0, confidence)[1 if self.score.rises else 0]
+
+    def _confidence(self, number: float) -> float:
+        """The confidence that stands for one of the kernel's numbers."""
+        return float(self.searched.confidence(np.array(min(max(number, 0.0), 1.0))))
 
     def _point(self, search: BranchAndBound, at: Ints) -> Point:
         codes = self.problem.action_set.completed(search.codes_of(at))

@@ -85,7 +85,7 @@ class Staircase:
 
     def _begin(self) -> bool:
         """Where the stairs begin: as the person is, unless what costs nothing is surer."""
-        engine = self.engine.level(_exactly(self.least), 0)
+        engine = self.engine.level(exactly(self.least), 0)
         if all((each.costs <= 0.0).sum() == 1 for each in engine.features):
             return True
         answer = engine.step(None, Reduction(engine.features, engine.searched))
@@ -105,7 +105,7 @@ class Staircase:
         level = min(top + SPAN * resolution, self.ceiling - resolution)
         if self.ceiling < 1.0:
             level = min(level, 0.5 * (top + self.ceiling))
-        if not self._ask(_exactly(level), most):
+        if not self._ask(exactly(level), most):
             return False
         last = self.steps[-1].point.confidence
         if not self._fill(top, last, together=False):  # costs rise too steeply for that up there
@@ -140,7 +140,7 @@ class Staircase:
                 if step.since - low <= self.resolution:
                     break
                 level = low
-            if not self._ask(_exactly(level), low=low if together else 1.0):
+            if not self._ask(exactly(level), low=low if together else 1.0):
                 return False
             at = self._place(step.point.confidence)
         return True
@@ -207,7 +207,7 @@ class Staircase:
         if level - low < self.resolution:  # hardly worth it
             return Reduction(self.engine.features, self.engine.searched)
         below = max(low, level - SPAN * self.resolution)
-        reduced = self.engine.level(_exactly(below), self.nodes).window(known)
+        reduced = self.engine.level(exactly(below), self.nodes).window(known)
         self._window = Window(below, known, reduced)
         return reduced
 
@@ -219,7 +219,7 @@ class Staircase:
         return bisect_left(self.steps, confidence, key=lambda step: step.point.confidence)
 
 
-def _exactly(level: float) -> Target:
+def exactly(level: float) -> Target:
     """At least a level, without any slack."""
     inside = min(max(level, 1e-12), 1.0 - 1e-12)
     return Target(inside, threshold=inside)

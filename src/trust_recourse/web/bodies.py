@@ -445,11 +445,12 @@ class Option(Moved):
 
 
 class MaxConfidence(Moved):
-    """The furthest that a person can get, by the moves that matter."""
+    """The most confident reachable option, by the moves that matter."""
 
-    most: float = Field(description="The greatest confidence of any allowed change.")
+    most: float = Field(description="The highest confidence of all known allowed changes.")
+    at_most: float = Field(description="No allowed change has more confidence than this.")
     worth: dict[str, float] = Field(description="The confidence lost without each change.")
-    proved: bool
+    proved: bool = Field(description="Whether no allowed change has more than `most`.")
 
 
 class Lifted(ResponseBody):
@@ -479,8 +480,9 @@ class Answers(ResponseBody):
     max_confidence: MaxConfidence | None
     binding: list[Lifted] | None
     binding_unfinished: int | None = Field(
-        description="Constraints whose search a limit ended; they may bind too."
+        description="How many constraints a limit left open; they may bind too."
     )
+    binding_open: list[str] | None = Field(description="These constraints.")
     certificate: dict[str, Any] | None = None
 
 

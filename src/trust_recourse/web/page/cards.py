@@ -11,7 +11,7 @@ from trust_recourse.question import option_name
 from trust_recourse.report.answers import SIGMA, Safety, beyond, beyond_words, safety_of
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
-from trust_recourse.web.page.words import badge, cost, percent
+from trust_recourse.web.page.words import badge, cost, percent, percent_up
 from trust_recourse.wording import distance, unbroken
 
 if TYPE_CHECKING:
@@ -212,12 +212,14 @@ class Cards:
         max_confidence = await state.work(lambda: result.max_confidence)
         with self.far:
             self.far_note.delete()
-            ui.label(furthest_words(max_confidence)).classes("strong")
+            ui.label(highest_words(max_confidence)).classes("strong")
+            if result.question.min_radius:
+                note("Without the radius.")
             if max_confidence.changes:
                 self._changes(result, max_confidence, max_confidence.worth)
                 press(
                     "Ask for this", lambda: self.session.ask(confidence=max_confidence.confidence),
-                    told="Ask for the furthest confidence within reach",
+                    told="Ask for the highest confidence that was found",
                 )  # fmt: skip
             button = press("Which limits hold them back?", lambda: self._relax(result, button))
 
@@ -236,7 +238,7 @@ class Cards:
         self.more.ask(work)
 
     def _binding(self, table: Any) -> None:
-        words = beyond_words(len(table), table.attrs["unfinished"])
+        words = beyond_words(len(table), table.attrs["open"])
         if table.empty:
             note(words)
             return
@@ -267,16 +269,21 @@ def limit_words(result: Result) -> list[str]:
     return said
 
 
-def furthest_words(found: Reach) -> str:
-    """How far somebody can get, and how much of it the changes do that are shown."""
+def highest_words(found: Reach) -> str:
+    """The highest reachable confidence, and how much of it the changes bring that are shown."""
     most, then = percent(found.most), percent(found.confidence)
-    who = "this person can get" if found.status is Status.OPTIMAL else "that was found"
-    said = f"The furthest {who} is {most}"
+    who = "The highest confidence this person can reach is"
+    said = f"{who} {most}"
+    if not found.proved:
+        said = f"{who} at least {most}, at most {percent_up(found.ceiling)}"
+    if not found.changes and most == then:
+        none = f". They are at {then} now, and no change was found that leads to more."
+        return f"{said}, which is where they are now." if found.proved else said + none
     if not found.changes:
-        here = f"They are at {then} now, and all changes together add less than a point."
-        return f"{said}, which is where they are now." if most == then else f"{said}. {here}"
+        return f"{said}. They are at {then} now, and all changes together add less than a point."
     if most == then:
-        return f"{said}, by these changes:"
+        by = ", by these changes:" if found.proved else f". These changes lead to {then}:"
+        return said + by
     return f"{said}. These changes lead to {then}, and all others add less than a point:"
 
 

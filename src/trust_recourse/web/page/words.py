@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trust_recourse import Status, wording
@@ -30,6 +31,15 @@ def percent(confidence: float) -> str:
     ('74.9%', '57.0%', '100.0%')
     """
     return wording.percent(confidence)
+
+
+def percent_up(bound: float) -> str:
+    """A bound on confidences to a tenth of a percent, rounded up so that none exceeds it.
+
+    >>> percent_up(0.7021), percent_up(0.57)
+    ('70.3 %', '57.0 %')
+    """
+    return f"{Decimal(wording.ceiled(bound)).scaleb(2):f} %"
 
 
 def cost(amount: float) -> str:
