@@ -11,11 +11,14 @@ from lightgbm import LGBMClassifier
 
 from laws import checks, classes, lines, tables, trees
 from trust_recourse import Recourse, search
+from trust_recourse.cells import MOST_INTERVALS
 from trust_recourse.question import SLACK, Problem, Status, Target
+from trust_recourse.result import SEARCH
 from trust_recourse.schema import Feature, Schema
 from trust_recourse.search import highest
 from trust_recourse.search.exact import Exact
 from trust_recourse.search.highest import Climb
+from trust_recourse.vocabulary import TIME_LIMIT
 
 LAWS = {"machines": checks, "trees": trees, "lines": lines, "tables": tables, "classes": classes}
 DEGREES = [f"degree_{k}" for k in range(5)]
@@ -133,6 +136,32 @@ def test_a_result_starts_from_its_options_and_what_is_proved():
     limited = result._most_confident(1e-9)
     assert limited.most >= result.options[0].confidence
     assert limited.ceiling <= level
+
+
+@pytest.mark.parametrize(
+    ("given", "seconds"), [(None, SEARCH), (TIME_LIMIT, SEARCH), (5.0, 5.0), (200.0, 200.0)]
+)
+def test_the_time_limit_of_a_question_is_that_of_its_most_confident_option(
+    given, seconds, monkeypatch
+):
+    recourse, (x, *_) = refused(1)
+    result, seen = recourse.find(x, 1 - 1e-9, time_limit=given), []
+    plain = Recourse._most_confident
+
+    def spied(self, person, within, *others):
+        seen.append(within.time_limit)
+        return plain(self, person, within, *others)
+
+    monkeypatch.setattr(Recourse, "_most_confident", spied)
+    assert result.max_confidence.proved
+    assert seen == [seconds]
+
+
+def test_what_scores_remember_of_levels_is_bounded():
+    recourse, people = refused(5)
+    for x in people:
+        recourse.reachable(x)
+    assert len(recourse.score._known) <= MOST_INTERVALS
 
 
 def test_only_constraints_without_which_more_is_reachable_are_listed():

@@ -7,7 +7,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from trust_recourse.cells import Candidates, Cells, Condition, Floats, Reduction, Score
+from trust_recourse.cells import (
+    MOST_INTERVALS,
+    Candidates,
+    Cells,
+    Condition,
+    Floats,
+    Reduction,
+    Score,
+)
 from trust_recourse.on_cells import OnCells, numbered
 from trust_recourse.sums.ensemble import SumModel
 from trust_recourse.sums.layout import H, layout
@@ -44,8 +52,10 @@ class SumScore(Score):
         return self.model.confidence(self.base + self.kernel.score(number), self.wanted)
 
     def interval(self, low: float, high: float) -> tuple[float, float]:
-        """The kernel's numbers whose confidence lies in [low, high], each found but once."""
+        """The kernel's numbers whose confidence lies in [low, high]; the last ones are kept."""
         if (low, high) not in self._known:
+            if len(self._known) >= MOST_INTERVALS:
+                self._known.clear()
             self._known[low, high] = super().interval(low, high)
         return self._known[low, high]
 

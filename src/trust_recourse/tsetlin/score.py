@@ -133,19 +133,13 @@ class MachineScore(Score):
 class LogisticScore(MachineScore):
     """The same by a logistic link, of whose score the kernel's number is a scale."""
 
-    def __init__(self, machine: Machine, kernel: Tables, grid: Grid, wanted: int) -> None:
-        super().__init__(machine, kernel, grid, wanted)
-        self._known: dict[tuple[float, float], tuple[float, float]] = {}
-
     def confidence(self, number: Floats) -> Floats:
         """The confidence that stands for a number of the kernel."""
         return super().confidence(self.machine._link.raw_of(self.kernel.score(number)))
 
     def interval(self, low: float, high: float) -> tuple[float, float]:
-        """The numbers at which the confidence lies in [low, high], each found but once."""
-        if (low, high) not in self._known:
-            self._known[low, high] = Score.interval(self, low, high)
-        return self._known[low, high]
+        """The numbers at which the confidence lies in [low, high]; the last ones are kept."""
+        return Score.interval(self, low, high)
 
 
 def _runs(table: Floats, extreme: np.ufunc) -> Floats:
