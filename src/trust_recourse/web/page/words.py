@@ -37,9 +37,9 @@ def percent_up(bound: float) -> str:
     """A bound on confidences to a tenth of a percent, rounded up so that none exceeds it.
 
     >>> percent_up(0.7021), percent_up(0.57)
-    ('70.3 %', '57.0 %')
+    ('70.3%', '57.0%')
     """
-    return f"{Decimal(wording.ceiled(bound)).scaleb(2):f} %"
+    return f"{Decimal(wording.ceiled(bound)).scaleb(2):f}%"
 
 
 def cost(amount: float) -> str:
