@@ -48,8 +48,10 @@ def _judge(rng, kind, findings) -> None:
     recourse = Recourse(
         library.given, schema, cost, wanted=library.classes_[wanted], decision_threshold=decided
     )
-    findings.law(recourse.exact, f"{kind}, not read: {recourse.unread}")
     if not recourse.exact:
+        refused = "the pipeline itself refuses" in str(recourse.unread)
+        findings.law(refused, f"{kind}, not read: {recourse.unread}")
+        findings.counts["refused by the pipeline itself"] += refused
         return
     told = library.predict_proba(table)[:, wanted]
     for row in np.argsort(told)[: ROWS // 2][rng.permutation(ROWS // 2)[:PEOPLE]]:
