@@ -12,7 +12,7 @@ static F function_at(std::uintptr_t address) {
     return reinterpret_cast<F>(address);
 }
 
-// An object of Python as the owner of a table; whoever lets go of it last need not hold the GIL.
+// An object of Python as the owner of a table; the last owner need not hold the GIL.
 static std::shared_ptr<void> kept(nb::object owner) {
     return {owner.release().ptr(), [](void* object) {
                 const nb::gil_scoped_acquire held;

@@ -30,7 +30,7 @@ class Blocks {
         const float *bottom, *top;
     };
 
-    // What is learnt. K is padded to whole tiles in `pi`, `window` and `history`.
+    // The learned state. K is padded to whole tiles in `pi`, `window` and `history`.
     struct Arrays {
         float* states;           // (C, K, 2N)
         i16* band;               // (C, K, 2): first and last row that hold mass

@@ -121,7 +121,7 @@ def _refuse_contradiction(
         return
     first, second = map(good, names)
     if first is None and second is None and wanted is not None:
-        second = wanted == names[1]  # the class that is hoped for is the good one
+        second = wanted == names[1]  # the wanted class is the good one
     called = second if second is not None else not first if first is not None else None
     if called is None or called is meant:
         return
