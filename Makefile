@@ -47,7 +47,7 @@ sanitize: .venv/.dev
 		UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONPATH=$(CURDIR)/$(SANITIZED):$(CURDIR)/tests && \
 	$(BIN)/python -m laws $(LAW:%=--law %) --seconds $(SECONDS) && \
 	$(BIN)/pytest -q -p no:cacheprovider -k 'not memory_of_the_process' \
-		tests/sums/test_hostile_files.py tests/test_own_kernels.py tests/test_knapsack.py
+		tests/models/sums/test_hostile_files.py tests/models/test_own_kernels.py tests/models/test_knapsack.py
 
 # The site, from docs/, to be opened as files, its notebooks run; then every page in a browser, where there is one.
 docs: .venv/.docs chromium
@@ -84,8 +84,9 @@ coverage: .venv/.dev .venv/.release
 	$(BIN)/coverage report
 
 # Under 90 s on two cores: no slow tests, and not the rooms of surfaces.
-SLOW := audit batch cli experiments laws ledger plot report web schema/test_schema_abuse.py \
-	search/test_bayes.py sums certificate/test_sums.py test_deploy.py test_docs.py test_measure.py test_site.py test_surfaces.py
+SLOW := population cli experiments laws ledger answers/plot report web schema/test_schema_abuse.py \
+	search/test_bayes.py models/sums certificate/test_sums.py test_deploy.py test_docs.py answers/test_measure.py \
+	test_site.py test_surfaces.py
 quick: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports

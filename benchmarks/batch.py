@@ -49,10 +49,11 @@ from distributed import Client, LocalCluster
 from experiments import data
 from experiments.beyond import MACHINE, parts
 from measured import RESULTS, Busy, cpu_of_all, surroundings
-from trust_recourse import PTMClassifier, Recourse, Schema, batch, load
-from trust_recourse.batch.answer import NODES
-from trust_recourse.batch.people import people
-from trust_recourse.batch.run import PartWork, answered
+from trust_recourse import PTMClassifier, Recourse, Schema, load
+from trust_recourse.population import batch
+from trust_recourse.population.batch.answer import NODES
+from trust_recourse.population.batch.people import people
+from trust_recourse.population.batch.run import PartWork, answered
 
 HERE = Path(__file__)
 RESULT = RESULTS / "batch.json"

@@ -148,7 +148,8 @@ def _start_in_python():
 def _picture(name):
     import pandas as pd
 
-    from trust_recourse import Recourse, load, plot
+    from trust_recourse import Recourse, load
+    from trust_recourse.answers import plot
 
     rows = pd.read_csv("test.csv").drop(columns="repaid")
     result = Recourse(load("card.safetensors"), cost="l1").find(rows.iloc[30])

@@ -19,8 +19,8 @@ import reference
 from experiments.data import synthetic_5d
 from measured import RESULTS, cpu, surroundings
 from trust_recourse import PTMClassifier, haberman
-from trust_recourse.tsetlin.literals import Literals
-from trust_recourse.tsetlin.training import BlockLearner, PlainLearner, start_vectors
+from trust_recourse.models.tsetlin.literals import Literals
+from trust_recourse.models.tsetlin.training import BlockLearner, PlainLearner, start_vectors
 
 HERE = Path(__file__).parent
 PAPER = {

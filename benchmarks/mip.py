@@ -18,8 +18,8 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array, csr_array
 
-from trust_recourse.cells import Candidates, Floats
-from trust_recourse.sums import SumModel
+from trust_recourse.models import SumModel
+from trust_recourse.models.seam import Candidates, Floats
 
 STATUS = {0: "optimal", 1: "limit", 2: "infeasible"}
 

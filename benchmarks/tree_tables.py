@@ -13,7 +13,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from record import write_between
-from trust_recourse.plot.style import LINES, plain_frame
+from trust_recourse.answers.plot.style import LINES, plain_frame
 
 PROVED = ("optimal", "infeasible")
 NO_ANSWER = ("misses", "not_allowed", "failed")

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from jinja2 import nodes
 
+from trust_recourse.io.wording import UNITS
 from trust_recourse.report.content import _WORDS
 from trust_recourse.report.language import MONTHS, flat
-from trust_recourse.wording import UNITS
 
 REPORT = Path(__file__).parents[1] / "src" / "trust_recourse" / "report"
 TEMPLATES = ("letter.jinja", "letter_us.jinja", "letter_eu.jinja")

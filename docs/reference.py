@@ -13,7 +13,8 @@ from typing import NamedTuple
 import typer
 
 import trust_recourse
-from trust_recourse import cells, plot, schema, sums, testing
+from trust_recourse import models, schema, testing
+from trust_recourse.answers import plot
 from trust_recourse.cli import app
 
 FOLDER = Path(__file__).parent / "reference"
@@ -80,8 +81,8 @@ SUBJECTS = (
     ),
     Subject(
         "own.md", "Models and relations of your own",
-        {sums: ("Additive", "SumModel"),
-         cells: ("Grid", "Kernel", "PythonKernel", "TableKernel", "Score", "CellModel"),
+        {models: ("Additive", "SumModel", "Grid", "Kernel", "PythonKernel", "TableKernel", "Score",
+                  "CellModel"),
          testing: ("check_cell_model",),
          schema: ("Relation",)},
     ),

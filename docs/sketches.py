@@ -13,8 +13,7 @@ import pandas as pd
 from matplotlib.patches import Ellipse, Patch, Rectangle
 
 from trust_recourse import PTMClassifier, Recourse, Schema, german_credit
-from trust_recourse.certificate.record import REASONS
-from trust_recourse.plot.style import (
+from trust_recourse.answers.plot.style import (
     BLACK,
     BLUE,
     GREEN,
@@ -26,6 +25,7 @@ from trust_recourse.plot.style import (
     WHITE,
     new_axes,
 )
+from trust_recourse.certificate.record import REASONS
 
 PICTURES = Path(__file__).parent / "pictures"
 COLUMNS = ["duration", "amount"]

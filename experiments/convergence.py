@@ -14,8 +14,8 @@ from experiments import paper
 from experiments.frame import Table, Unit
 from experiments.people import queries, recourse
 from trust_recourse import Target
-from trust_recourse.question import Problem
-from trust_recourse.search.bayes import gp, tpe
+from trust_recourse.question.question import Problem
+from trust_recourse.search.blackbox.tpe import gp, tpe
 
 LEVEL = 0.85
 LINK = "vote"

@@ -16,7 +16,7 @@ from matplotlib.patheffects import withStroke
 from experiments.paper import SEED, TITLES, split
 from experiments.people import Query, recourse
 from trust_recourse import Option, Result, Status, Target
-from trust_recourse.plot import projection_info, surface_info
+from trust_recourse.answers.plot import projection_info, surface_info
 
 SHOWN = {
     "Wachter, ANN": "Wachter",

@@ -41,7 +41,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from experiments import data as tables_of
 from experiments.frame import Table, Unit
 from trust_recourse import PTMClassifier, Recourse, Retrained, Schema, bootstraps
-from trust_recourse.recourse import as_read
+from trust_recourse.answers.recourse import as_read
 
 SEED = 42
 MOST_ROWS = 2_500  # to learn from

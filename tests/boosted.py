@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import carray, cfunc, types
 
-from trust_recourse.cells import Candidates, Grid, Reduction, Score, TableKernel, of_class
+from trust_recourse.models.seam import Candidates, Grid, Reduction, Score, TableKernel, of_class
 from trust_recourse.schema import Schema
 
 INTS, FLOATS = types.CPointer(types.int64), types.CPointer(types.float64)

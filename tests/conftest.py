@@ -19,7 +19,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import postgres
-from trust_recourse import PTMClassifier, haberman, sums
+from trust_recourse import PTMClassifier, haberman
+from trust_recourse.models.readers import library as sums
 from worlds import paper_machine
 
 settings.register_profile(

@@ -13,7 +13,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from trust_recourse import Feature, Ledger, Recourse, Schema, haberman
-from trust_recourse.cancel import check
+from trust_recourse.io.cancel import check
 from trust_recourse.report.institution import Institution
 from trust_recourse.web.page import mount
 from trust_recourse.web.page.screen import show

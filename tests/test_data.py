@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from trust_recourse import Schema, german_credit, german_credit_schema
 from trust_recourse.cli import app
 from trust_recourse.data import GERMAN_LEVELS
-from trust_recourse.tables import read
+from trust_recourse.io.tables import read
 
 # the original's first line, A11 6 A34 A43 1169 A65 A75 4 A93 A101 4 A121 67 A143 A152 2 A173 1 A192
 # A201 1, by its code book

@@ -18,16 +18,16 @@ from trust_recourse import (
     Ledger,
     Recourse,
     Schema,
-    batch,
     evidence,
     haberman,
     letter,
     model_report,
-    plot,
     verify,
 )
-from trust_recourse.recourse import unpacked
-from trust_recourse.sums import Additive
+from trust_recourse.answers import plot
+from trust_recourse.answers.recourse import unpacked
+from trust_recourse.models import Additive
+from trust_recourse.population import batch
 from trust_recourse.web.state import AppState
 
 FAMILIES = {

@@ -173,11 +173,11 @@ def broken(folder, breaches):
 def breach(contract):
     """An import that a contract is there to refuse, in a file that it does not name."""
     if contract["type"] == "layers":
-        return "schema/errors.py", "import trust_recourse.recourse"
+        return "schema/errors.py", "import trust_recourse.answers.recourse"
     refused = contract.get("protected_modules") or contract["forbidden_modules"]
     source = contract.get("source_modules", ["trust_recourse"])[0]
     inside = source.removeprefix("trust_recourse").strip(".").replace(".", "/")
-    return f"{inside or 'explain'}/anew.py", f"import {refused[-1]}"
+    return f"{inside or 'io'}/anew.py", f"import {refused[-1]}"
 
 
 def test_every_contract_is_broken_by_a_file_that_it_does_not_name(tmp_path):

@@ -22,7 +22,7 @@ from trust_recourse import (
     letter,
     verify,
 )
-from trust_recourse.audit import Audit
+from trust_recourse.population.audit import Audit
 from trust_recourse.report.language import ENGLISH, language_of
 from trust_recourse.schema import SchemaError
 

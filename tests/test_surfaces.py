@@ -24,11 +24,11 @@ from trust_recourse import (
     Schema,
     haberman,
 )
-from trust_recourse.batch import Job, answer
+from trust_recourse.answers.retraining import save_all
 from trust_recourse.cli import app
-from trust_recourse.question import Question
-from trust_recourse.retraining import save_all
-from trust_recourse.vocabulary import HELP, TIME_LIMIT, outside
+from trust_recourse.population.batch import Job, answer
+from trust_recourse.question.question import Question
+from trust_recourse.question.vocabulary import HELP, TIME_LIMIT, outside
 from trust_recourse.web.page.limits import judged
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.settings import FIELDS, parts

@@ -8,11 +8,10 @@ import pytest
 
 import boosted
 from trust_recourse import Recourse
-from trust_recourse.cells import Grid, PythonKernel, Score
 from trust_recourse.certificate import checker
 from trust_recourse.certificate.sums import Card
-from trust_recourse.sums import Additive
-from trust_recourse.sums.additive import Points
+from trust_recourse.models import Additive, Grid, PythonKernel, Score
+from trust_recourse.models.sums.additive import Points
 from trust_recourse.testing import check_cell_model
 from worlds import EDGES, LINKS, LOAN, card, machine
 

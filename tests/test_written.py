@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from trust_recourse import PTMClassifier, Recourse, Schema, TMClassifier, load
-from trust_recourse.audit.folder import BatchFolder
-from trust_recourse.batch.folder import read
 from trust_recourse.certificate import Certificate, verify
-from trust_recourse.question import Status
+from trust_recourse.population.audit.folder import BatchFolder
+from trust_recourse.population.batch.folder import read
+from trust_recourse.question.question import Status
 
 WRITTEN = Path(__file__).parent / "data" / "written"
 LIBRARIES = WRITTEN.parent / "libraries"

@@ -10,24 +10,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trust_recourse.audit import Audit as Audit
-    from trust_recourse.bootstrap import bootstraps as bootstraps
+    from trust_recourse.answers.measure import EachRow as EachRow
+    from trust_recourse.answers.measure import Isolation as Isolation
+    from trust_recourse.answers.measure import NearNeighbours as NearNeighbours
+    from trust_recourse.answers.recourse import Recourse as Recourse
+    from trust_recourse.answers.result import Result as Result
+    from trust_recourse.answers.retraining import Retrained as Retrained
+    from trust_recourse.answers.verifying import verify as verify
     from trust_recourse.certificate import Certificate as Certificate
     from trust_recourse.certificate import CertificateError as CertificateError
-    from trust_recourse.cost import Cost as Cost
     from trust_recourse.data import german_credit as german_credit
     from trust_recourse.data import german_credit_schema as german_credit_schema
     from trust_recourse.data import haberman as haberman
     from trust_recourse.ledger import Ledger as Ledger
-    from trust_recourse.loading import load as load
-    from trust_recourse.measure import EachRow as EachRow
-    from trust_recourse.measure import Isolation as Isolation
-    from trust_recourse.measure import NearNeighbours as NearNeighbours
-    from trust_recourse.question import Option as Option
-    from trust_recourse.question import Question as Question
-    from trust_recourse.question import Status as Status
-    from trust_recourse.question import Target as Target
-    from trust_recourse.recourse import Recourse as Recourse
+    from trust_recourse.models.bootstrap import bootstraps as bootstraps
+    from trust_recourse.models.loading import load as load
+    from trust_recourse.models.readers.library import adopt as adopt
+    from trust_recourse.models.tsetlin.machines import PTMClassifier as PTMClassifier
+    from trust_recourse.models.tsetlin.machines import TMClassifier as TMClassifier
+    from trust_recourse.population.audit import Audit as Audit
+    from trust_recourse.question.cost import Cost as Cost
+    from trust_recourse.question.question import Option as Option
+    from trust_recourse.question.question import Question as Question
+    from trust_recourse.question.question import Status as Status
+    from trust_recourse.question.question import Target as Target
     from trust_recourse.report import model_report as model_report
     from trust_recourse.report.evidence import Evidence as Evidence
     from trust_recourse.report.evidence import evidence as evidence
@@ -36,56 +42,50 @@ if TYPE_CHECKING:
     from trust_recourse.report.letter import letter as letter
     from trust_recourse.report.profiles import EUProfile as EUProfile
     from trust_recourse.report.profiles import USProfile as USProfile
-    from trust_recourse.result import Result as Result
-    from trust_recourse.retraining import Retrained as Retrained
     from trust_recourse.schema import AtMost as AtMost
     from trust_recourse.schema import Feature as Feature
     from trust_recourse.schema import Implication as Implication
     from trust_recourse.schema import Schema as Schema
-    from trust_recourse.sums import adopt as adopt
-    from trust_recourse.tsetlin.machines import PTMClassifier as PTMClassifier
-    from trust_recourse.tsetlin.machines import TMClassifier as TMClassifier
-    from trust_recourse.verifying import verify as verify
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "AtMost": "schema",
-    "Audit": "audit",
+    "Audit": "population.audit",
     "Certificate": "certificate",
     "CertificateError": "certificate",
-    "Cost": "cost",
+    "Cost": "question.cost",
     "EUProfile": "report.profiles",
     "Evidence": "report.evidence",
-    "EachRow": "measure",
+    "EachRow": "answers.measure",
     "Feature": "schema",
     "Implication": "schema",
-    "Isolation": "measure",
+    "Isolation": "answers.measure",
     "Ledger": "ledger",
     "Letter": "report.letter",
-    "NearNeighbours": "measure",
-    "Option": "question",
-    "PTMClassifier": "tsetlin.machines",
+    "NearNeighbours": "answers.measure",
+    "Option": "question.question",
+    "PTMClassifier": "models.tsetlin.machines",
     "ProtectedReasonError": "report.letter",
-    "Question": "question",
-    "Recourse": "recourse",
-    "Result": "result",
-    "Retrained": "retraining",
+    "Question": "question.question",
+    "Recourse": "answers.recourse",
+    "Result": "answers.result",
+    "Retrained": "answers.retraining",
     "Schema": "schema",
-    "Status": "question",
-    "TMClassifier": "tsetlin.machines",
-    "Target": "question",
+    "Status": "question.question",
+    "TMClassifier": "models.tsetlin.machines",
+    "Target": "question.question",
     "USProfile": "report.profiles",
-    "adopt": "sums",
-    "bootstraps": "bootstrap",
+    "adopt": "models.readers.library",
+    "bootstraps": "models.bootstrap",
     "evidence": "report.evidence",
     "german_credit": "data",
     "german_credit_schema": "data",
     "haberman": "data",
     "letter": "report.letter",
-    "load": "loading",
+    "load": "models.loading",
     "model_report": "report",
-    "verify": "verifying",
+    "verify": "answers.verifying",
 }
 __all__ = sorted([*_HOMES, "__version__"])
 

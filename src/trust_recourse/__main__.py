@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from trust_recourse.extras import absent
-from trust_recourse.later import put_off
+from trust_recourse.io.extras import absent
+from trust_recourse.io.later import put_off
 
 
 def main() -> None:

@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trust_recourse.cells import Cells, Floats, Ints, Score
+from trust_recourse.answers.measure import noisy_table
+from trust_recourse.answers.recourse import Recourse
+from trust_recourse.answers.result import Result
 from trust_recourse.certificate import CertificateError, check, why_not
-from trust_recourse.cost import Cost
-from trust_recourse.measure import noisy_table
-from trust_recourse.question import Problem, Status, Target
-from trust_recourse.recourse import Recourse
-from trust_recourse.result import Result
+from trust_recourse.models.seam import Cells, Floats, Ints, Score
+from trust_recourse.question.cost import Cost
+from trust_recourse.question.question import Problem, Status, Target
 from trust_recourse.schema import Schema
 from trust_recourse.search.exact import Exact
 
@@ -51,7 +51,7 @@ def check_cell_model(
     questions features with too many values to enumerate stay as they are.
 
     >>> from trust_recourse import Feature
-    >>> from trust_recourse.sums import Additive
+    >>> from trust_recourse.models.readers.library import Additive
     >>> debts = Schema((Feature("owed", "integer", lower=0, upper=40, scale=40),))
     >>> check_cell_model(Additive(debts, edges=[[5, 20]], points=[[0.8, 0.1, -1.1]])).certificates
     40

@@ -30,8 +30,6 @@ import mutations
 import trust_recourse
 from claims import is_true
 from trust_recourse import Feature, Recourse, Schema, TMClassifier
-from trust_recourse.cancel import Cancelled, cancellable
-from trust_recourse.cells import Grid
 from trust_recourse.certificate import (
     REASONS,
     Certificate,
@@ -48,15 +46,16 @@ from trust_recourse.certificate import (
 )
 from trust_recourse.certificate.lagrangian import Candidates
 from trust_recourse.certificate.reader import ONE_BIT
-from trust_recourse.cost import Cost
-from trust_recourse.question import Point, Problem, Status, Target
+from trust_recourse.io.cancel import Cancelled, cancellable
+from trust_recourse.models import Additive, Grid
+from trust_recourse.models.tsetlin.links import Logistic
+from trust_recourse.question.cost import Cost
+from trust_recourse.question.question import Point, Problem, Status, Target
 from trust_recourse.report.evidence import evidence
 from trust_recourse.schema import SchemaError
 from trust_recourse.search import branch_and_bound
 from trust_recourse.search.candidates import candidates
 from trust_recourse.search.exact import Exact
-from trust_recourse.sums import Additive
-from trust_recourse.tsetlin.links import Logistic
 from worlds import LINKS, enumerated, machine, paper_machine, person_schema, with_rules
 
 law = settings(max_examples=15)

@@ -24,7 +24,7 @@ from trust_recourse import (
     verify,
 )
 from trust_recourse.certificate import readers
-from trust_recourse.sums import Additive, ClassSums, adopt
+from trust_recourse.models import Additive, ClassSums, adopt
 
 TRUE = {"optimal", "infeasible", "already_met"}
 KINDS = ["points", "lightgbm", "boosting", "forest", "regression", "logistic", "vote"]

@@ -25,7 +25,8 @@ from claims import is_true
 from trust_recourse import Feature, Recourse, Schema, german_credit, german_credit_schema
 from trust_recourse.certificate import Certificate, CertificateError, check, checker, readers
 from trust_recourse.certificate.record import Function, Step
-from trust_recourse.sums import adopt, score
+from trust_recourse.models import adopt
+from trust_recourse.models.sums import score
 
 pytest.importorskip("lightgbm", reason="LightGBM is not installed")
 pytest.importorskip("xgboost", reason="XGBoost is not installed")

@@ -28,12 +28,12 @@ from trust_recourse import (
     haberman,
     load,
     model_report,
-    tables,
 )
 from trust_recourse.cli import app, errors
+from trust_recourse.io import tables
+from trust_recourse.io.wording import floored
 from trust_recourse.report import holdout_report
 from trust_recourse.schema import SchemaError
-from trust_recourse.wording import floored
 from worlds import LINKS
 
 ASK = ("data", "schema", "fit", "report", "find", "frontier", "explain")

@@ -29,9 +29,9 @@ from trust_recourse import (
 from trust_recourse.certificate import Certificate, Proof, check
 from trust_recourse.cli import app, demo
 from trust_recourse.cli.verify import said
-from trust_recourse.question import Point
-from trust_recourse.sums import Additive
-from trust_recourse.wording import distance
+from trust_recourse.io.wording import distance
+from trust_recourse.models import Additive
+from trust_recourse.question.question import Point
 from worlds import paper_machine
 
 

@@ -12,7 +12,8 @@ from threadpoolctl import threadpool_limits
 from laws import checks, pipelines, trees
 from laws.enumeration import SLACK, met
 from laws.questions import one_of
-from trust_recourse import Recourse, sums
+from trust_recourse import Recourse
+from trust_recourse.models.readers import library as sums
 
 KINDS = (*trees.KINDS, "regression", *(f"pipeline, {end}" for end in pipelines.ENDS), "ebm")
 ROWS = 150

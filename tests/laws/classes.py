@@ -17,9 +17,8 @@ from laws import checks, enumeration, lines, tables, trees
 from laws.questions import a_cost, a_schema, a_table, chance, one_of
 from laws.safety import check_noise, check_noise_of_winners, check_room
 from trust_recourse import PTMClassifier, Schema, TMClassifier, adopt
-from trust_recourse.cells import Grid
-from trust_recourse.sums import Additive, ClassSums
-from trust_recourse.sums import classes as banks
+from trust_recourse.models import Additive, ClassSums, Grid
+from trust_recourse.models.sums import classes as banks
 
 TREES = ("forest", "gradient boosting", "histogram", "lightgbm", "xgboost", "catboost")
 MACHINES = {"weighed rules": "logistic", "votes": "vote"}  # and their links

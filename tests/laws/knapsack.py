@@ -17,8 +17,8 @@ import numpy as np
 
 from laws.checks import Findings
 from laws.questions import chance, one_of
-from trust_recourse import knapsack
-from trust_recourse.knapsack import Sack, begun, code
+from trust_recourse.models import knapsack
+from trust_recourse.models.knapsack import Sack, begun, code
 
 FEW = 9  # steps of a line that are all tried
 DEAREST = 1.0 + 1e-9  # beside the least that is known

@@ -18,10 +18,10 @@ from laws.enumeration import numeric, table
 from laws.questions import one_of, some_cases
 from laws.trees import KINDS, a_model, a_place
 from trust_recourse import Recourse, adopt
-from trust_recourse.question import SLACK, Problem, Target
-from trust_recourse.retraining import mean_of
+from trust_recourse.answers.retraining import mean_of
+from trust_recourse.models import UnreadableError
+from trust_recourse.question.question import SLACK, Problem, Target
 from trust_recourse.search.exact import Beside, Exact
-from trust_recourse.sums import UnreadableError
 
 ROWS = 60  # that the others learn from
 

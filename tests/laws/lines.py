@@ -15,8 +15,8 @@ import pandas as pd
 from laws import checks
 from laws.enumeration import is_blank, labels, numeric
 from laws.questions import Card, a_cost, a_schema, a_table, chance, one_of
-from trust_recourse import knapsack
-from trust_recourse.sums import card
+from trust_recourse.models import knapsack
+from trust_recourse.models.sums import card
 
 
 def a_place(rng):

@@ -26,8 +26,9 @@ from laws.enumeration import (
     worded,
 )
 from trust_recourse import Cost, Feature, PTMClassifier, Schema, TMClassifier
-from trust_recourse.cells import Grid
-from trust_recourse.question import Target
+from trust_recourse.models import Additive, Grid
+from trust_recourse.models.tsetlin.calibration import Calibrator
+from trust_recourse.question.question import Target
 from trust_recourse.schema import (
     AtMost,
     FewChange,
@@ -36,8 +37,6 @@ from trust_recourse.schema import (
     Relation,
     Together,
 )
-from trust_recourse.sums import Additive
-from trust_recourse.tsetlin.calibration import Calibrator
 from worlds import with_rules
 
 STEPS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 10.0, 1 / 3, 0.3, 0.001, 1e-6, 1e6, 7.0)

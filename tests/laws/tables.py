@@ -14,9 +14,9 @@ from laws.enumeration import is_blank, labels, numeric
 from laws.questions import Card, a_cost, a_schema, a_table, chance, one_of
 from laws.safety import check_noise, check_room
 from trust_recourse import Schema
-from trust_recourse.cells import Grid, of_class
-from trust_recourse.sums import table_score
-from trust_recourse.sums.tables import Pair
+from trust_recourse.models.seam import Grid, of_class
+from trust_recourse.models.sums import table_score
+from trust_recourse.models.sums.tables import Pair
 
 
 class Sum(Card):

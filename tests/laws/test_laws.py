@@ -13,9 +13,9 @@ import pytest
 
 from laws import enumeration
 from laws.checks import judge
-from trust_recourse import question
 from trust_recourse.certificate import checker
-from trust_recourse.cost import Cost
+from trust_recourse.question import question
+from trust_recourse.question.cost import Cost
 from trust_recourse.schema import Implication
 from trust_recourse.search import branch_and_bound, ranges
 

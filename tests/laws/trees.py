@@ -23,7 +23,7 @@ from laws.enumeration import is_blank, labels, numeric
 from laws.questions import a_cost, a_listed, a_number, a_schema, chance, one_of
 from laws.safety import check_noise, check_room
 from trust_recourse import Schema
-from trust_recourse.sums import score
+from trust_recourse.models.sums import score
 
 OTHERS = ("lightgbm", "xgboost", "catboost")  # than scikit-learn
 KINDS = tuple(

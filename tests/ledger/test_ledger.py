@@ -22,6 +22,7 @@ from sklearn.linear_model import LogisticRegression
 
 from issuing import KEY, NAMED, answered, forged, issued, kind, one, prepared, secret_file
 from trust_recourse import Cost, Feature, Ledger, Recourse, Schema, Status, Target, letter
+from trust_recourse.io.wording import floored
 from trust_recourse.ledger import (
     Done,
     Entry,
@@ -34,8 +35,7 @@ from trust_recourse.ledger.entries import canonical, sha256, walk
 from trust_recourse.ledger.promises import stamp
 from trust_recourse.ledger.pseudonyms import VARIABLE, Key
 from trust_recourse.ledger.store import ENTRIES, NEWEST, SCHEMAS, SEALED, read_url
-from trust_recourse.question import Question
-from trust_recourse.wording import floored
+from trust_recourse.question.question import Question
 from worlds import enumerated, machine, paper_machine, person_schema
 
 OF_NO_LEDGER = {"hash": sha256("[]"), "text": "[]"}

@@ -12,9 +12,9 @@ import pytest
 
 from docs import messages as source
 from trust_recourse import Feature, Recourse, Schema, german_credit_schema, letter
+from trust_recourse.models import Additive
 from trust_recourse.report.catalogue import messages, read
 from trust_recourse.report.language import ENGLISH, language_of
-from trust_recourse.sums import Additive
 
 OURS = Path(str(files("trust_recourse.report"))) / "catalogues"
 GIVEN = {

@@ -29,8 +29,10 @@ from trust_recourse import (
     letter,
 )
 from trust_recourse.cli import app
+from trust_recourse.io.wording import floored, unbroken
 from trust_recourse.ledger import LedgerError, PromiseClosedError
-from trust_recourse.question import Status
+from trust_recourse.models import Additive
+from trust_recourse.question.question import Status
 from trust_recourse.report.content import TableBlock
 from trust_recourse.report.facts import LetterFacts
 from trust_recourse.report.institution import Institution
@@ -38,9 +40,7 @@ from trust_recourse.report.language import ENGLISH
 from trust_recourse.report.profiles import LateLetterError, MissingFieldsError, profile_of
 from trust_recourse.report.reason_codes import ReasonCodes
 from trust_recourse.report.reasons import Reason, principal
-from trust_recourse.sums import Additive
 from trust_recourse.web.state import AppState
-from trust_recourse.wording import floored, unbroken
 
 PAGE = Path(__file__).parents[2] / "docs" / "letter-rules.md"
 GIVEN = {

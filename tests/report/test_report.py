@@ -27,6 +27,7 @@ from trust_recourse import (
     haberman,
     model_report,
 )
+from trust_recourse.models import Additive
 from trust_recourse.report import (
     BASELINE,
     BOOSTING,
@@ -35,7 +36,6 @@ from trust_recourse.report import (
     reliability_curve,
 )
 from trust_recourse.report.model import _title
-from trust_recourse.sums import Additive
 from worlds import paper_machine
 
 SCORES = ["auc", "accuracy", "log_loss", "brier", "ece"]

@@ -15,12 +15,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 from typer.testing import CliRunner
 
-from trust_recourse import CertificateError, PTMClassifier, Recourse, batch, verify
+from trust_recourse import CertificateError, PTMClassifier, Recourse, verify
 from trust_recourse.certificate import Certificate
 from trust_recourse.cli import app
+from trust_recourse.io.tables import read
+from trust_recourse.population import batch
 from trust_recourse.schema import Feature, FewChange, Schema, SchemaError
 from trust_recourse.schema.derived import Formula, before_rounding, rounded
-from trust_recourse.tables import read
 from trust_recourse.web.people import person_like
 
 law = settings(max_examples=200, deadline=None, database=None)

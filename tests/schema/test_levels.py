@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from trust_recourse.schema.levels import SCALES, levels
+from trust_recourse.schema.guess.levels import SCALES, levels
 
 ORDERED = [  # each from low to high, as tables have them
     ("< 0 DM", "0 to 200 DM", "≥ 200 DM"),

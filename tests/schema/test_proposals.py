@@ -9,7 +9,7 @@ import pytest
 from trust_recourse import Feature, Schema, german_credit, german_credit_schema, haberman
 from trust_recourse.report.suspicions import uncontradicted
 from trust_recourse.schema import proposals, proposed
-from trust_recourse.schema.meaning import owed, past, rises
+from trust_recourse.schema.guess.meaning import owed, past, rises
 
 RISING = (
     "age;AGEP;customer_tenure;company_tenure_years;years_at_address;"

@@ -22,12 +22,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
 
 from trust_recourse import Recourse, Schema
-from trust_recourse.cost import Cost
-from trust_recourse.question import Problem, Status, Target
+from trust_recourse.question.cost import Cost
+from trust_recourse.question.question import Problem, Status, Target
 from trust_recourse.schema import Feature
-from trust_recourse.search import wachter as way_down
-from trust_recourse.search.spheres import LAYER, spheres
-from trust_recourse.search.wachter import Network, wachter
+from trust_recourse.search.blackbox import wachter as way_down
+from trust_recourse.search.blackbox.spheres import LAYER, spheres
+from trust_recourse.search.blackbox.wachter import Network, wachter
 from worlds import CREDIT, a_person, machine, question
 
 few = settings(max_examples=15)

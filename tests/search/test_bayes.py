@@ -16,14 +16,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from trust_recourse.cost import Cost
-from trust_recourse.question import Point, Problem, Target
+from trust_recourse.question.cost import Cost
+from trust_recourse.question.question import Point, Problem, Target
 from trust_recourse.schema import Feature, Schema, SchemaError
-from trust_recourse.search.bayes import gp, tpe
-from trust_recourse.search.portfolio import portfolio
-from trust_recourse.search.space import Choice, Space
-from trust_recourse.search.spheres import spheres
-from trust_recourse.search.trials import pareto
+from trust_recourse.search.blackbox.portfolio import portfolio
+from trust_recourse.search.blackbox.space import Choice, Space
+from trust_recourse.search.blackbox.spheres import spheres
+from trust_recourse.search.blackbox.tpe import gp, tpe
+from trust_recourse.search.blackbox.trials import pareto
 from worlds import CREDIT, a_person, question
 
 few = settings(max_examples=8)

@@ -11,14 +11,14 @@ from lightgbm import LGBMClassifier
 
 from laws import checks, classes, lines, tables, trees
 from trust_recourse import Recourse, search
-from trust_recourse.cells import MOST_INTERVALS
-from trust_recourse.question import SLACK, Problem, Status, Target
-from trust_recourse.result import SEARCH
+from trust_recourse.answers.result import SEARCH
+from trust_recourse.models.seam import MOST_INTERVALS
+from trust_recourse.question.question import SLACK, Problem, Status, Target
+from trust_recourse.question.vocabulary import TIME_LIMIT
 from trust_recourse.schema import Feature, Schema
 from trust_recourse.search import highest
 from trust_recourse.search.exact import Exact
 from trust_recourse.search.highest import Climb
-from trust_recourse.vocabulary import TIME_LIMIT
 
 LAWS = {"machines": checks, "trees": trees, "lines": lines, "tables": tables, "classes": classes}
 DEGREES = [f"degree_{k}" for k in range(5)]

@@ -21,16 +21,16 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from trust_recourse import NearNeighbours, Recourse, Schema
-from trust_recourse.cost import Cost
-from trust_recourse.question import Problem, Status, Target
+from trust_recourse.question.cost import Cost
+from trust_recourse.question.question import Problem, Status, Target
 from trust_recourse.schema import Feature
-from trust_recourse.search.bayes import tpe
-from trust_recourse.search.portfolio import SHARE, portfolio
-from trust_recourse.search.space import Space
-from trust_recourse.search.spheres import n_layers, spheres
-from trust_recourse.search.surrogate import rounds
-from trust_recourse.search.trials import SpentError, Tried
-from trust_recourse.search.walk import BINS, Knapsack, Part, Walk
+from trust_recourse.search.blackbox.portfolio import SHARE, portfolio
+from trust_recourse.search.blackbox.space import Space
+from trust_recourse.search.blackbox.spheres import n_layers, spheres
+from trust_recourse.search.blackbox.surrogate import rounds
+from trust_recourse.search.blackbox.tpe import tpe
+from trust_recourse.search.blackbox.trials import SpentError, Tried
+from trust_recourse.search.blackbox.walk import BINS, Knapsack, Part, Walk
 from worlds import CREDIT, a_person, question
 
 few = settings(max_examples=8)

@@ -14,15 +14,16 @@ import pytest
 from sklearn.ensemble import GradientBoostingClassifier
 from typer.testing import CliRunner
 
-from trust_recourse import Recourse, Schema, adopt, evidence, measure
-from trust_recourse.batch import Job, answer
-from trust_recourse.cells import Score
+from trust_recourse import Recourse, Schema, adopt, evidence
+from trust_recourse.answers import measure
+from trust_recourse.answers.plot import frontier_info
 from trust_recourse.cli import app
-from trust_recourse.plot import frontier_info
-from trust_recourse.question import Radius
+from trust_recourse.io.wording import AT_LEAST, distance
+from trust_recourse.models import Score
+from trust_recourse.population.batch import Job, answer
+from trust_recourse.question.question import Radius
 from trust_recourse.report.answers import answers, safety
 from trust_recourse.search.branch_and_bound import BranchAndBound
-from trust_recourse.wording import AT_LEAST, distance
 
 BOXES = (1, 2, 5, 20, 60)
 

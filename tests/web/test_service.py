@@ -22,12 +22,12 @@ from issuing import KEY, secret_file
 from issuing import forged as tampered
 from serving import running, started
 from trust_recourse import Ledger, Recourse, Schema, haberman
-from trust_recourse.cancel import Cancelled, check
 from trust_recourse.cli import app
 from trust_recourse.cli.serve import Service
-from trust_recourse.cost import Cost
+from trust_recourse.io.cancel import Cancelled, check
 from trust_recourse.ledger import Head, LedgerChangedError, LedgerError, LedgerUnavailableError
 from trust_recourse.ledger.store import ENTRIES
+from trust_recourse.question.cost import Cost
 from trust_recourse.report.answers import answers, how_far, ranges, safety, steps
 from trust_recourse.report.institution import Institution
 from trust_recourse.schema import SchemaError

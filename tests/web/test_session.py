@@ -16,12 +16,12 @@ from typer.testing import CliRunner
 from page_server import loans
 from trust_recourse import Ledger, Option, Recourse, Schema, load
 from trust_recourse.cli import app
-from trust_recourse.question import Target
+from trust_recourse.io.scalars import plain
+from trust_recourse.question.question import Target
+from trust_recourse.question.vocabulary import TIME_LIMIT, outside
 from trust_recourse.report.answers import answers, safety
 from trust_recourse.report.letter import letter
 from trust_recourse.report.refusal import refusal
-from trust_recourse.schema.scalars import plain
-from trust_recourse.vocabulary import TIME_LIMIT, outside
 from trust_recourse.web import bodies
 from trust_recourse.web.page.cards import limit_words
 from trust_recourse.web.page.frontier_chart import FrontierChart

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from trust_recourse import cancel
 from trust_recourse.certificate import readers
 from trust_recourse.certificate.cover import (
     RELATIVE,
@@ -36,11 +35,12 @@ from trust_recourse.certificate.record import (
     Function,
     Proof,
 )
-from trust_recourse.cost import LEAST_COST, Cost
-from trust_recourse.question import Floats, Point, Problem, Status, Target
+from trust_recourse.io import cancel
+from trust_recourse.io.scalars import plain
+from trust_recourse.io.wording import some
+from trust_recourse.question.cost import LEAST_COST, Cost
+from trust_recourse.question.question import Floats, Point, Problem, Status, Target
 from trust_recourse.schema import Schema
-from trust_recourse.schema.scalars import plain
-from trust_recourse.wording import some
 
 AT_ONCE = 256  # boxes judged together, so that what is worked out of them stays in fast memory
 MOST_NUMBERS = 1 << 25  # of all candidates: 256 MB

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trust_recourse import cancel
 from trust_recourse.certificate.lagrangian import Candidates
 from trust_recourse.certificate.reader import Bools, Reader
 from trust_recourse.certificate.record import REASONS, CertificateError, Proof, Step
-from trust_recourse.cost import MOST_COST, Units
-from trust_recourse.question import Floats, Ints, Problem
+from trust_recourse.io import cancel
+from trust_recourse.question.cost import MOST_COST, Units
+from trust_recourse.question.question import Floats, Ints, Problem
 from trust_recourse.schema import FeatureActions, SchemaError
 from trust_recourse.schema.actions import MOST_LISTED
 from trust_recourse.schema.derived import Follows

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trust_recourse import cancel
 from trust_recourse.certificate.cover import Boxes
 from trust_recourse.certificate.reader import Bools
-from trust_recourse.question import Floats, Ints
+from trust_recourse.io import cancel
+from trust_recourse.question.question import Floats, Ints
 from trust_recourse.schema import ActionSet
 from trust_recourse.schema.derived import Follows, before_rounding
 

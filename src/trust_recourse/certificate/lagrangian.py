@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trust_recourse import cancel
 from trust_recourse.certificate.reader import (
     ROUNDING,
     SHARE,
@@ -27,7 +26,8 @@ from trust_recourse.certificate.reader import (
     Relaxation,
 )
 from trust_recourse.certificate.record import Function
-from trust_recourse.question import Floats, Ints
+from trust_recourse.io import cancel
+from trust_recourse.question.question import Floats, Ints
 
 AT_ONCE = 1 << 22  # numbers of boxes judged together, or pairs of those of a candidate
 

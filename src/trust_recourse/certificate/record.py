@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse import cancel, strict_json
 from trust_recourse.certificate.question import Question, asked, cost_parts, fingerprint
-from trust_recourse.cost import Cost
-from trust_recourse.files import write_whole
-from trust_recourse.question import Floats, Ints, Point, Problem, Status, Target
+from trust_recourse.io import cancel, strict_json
+from trust_recourse.io.files import write_whole
+from trust_recourse.question.cost import Cost
+from trust_recourse.question.question import Floats, Ints, Point, Problem, Status, Target
 from trust_recourse.schema import Schema, SchemaError
 
 FORMAT = 3

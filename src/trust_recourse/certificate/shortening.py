@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from trust_recourse import cancel
 from trust_recourse.certificate.checker import Case, case_of, priced
 from trust_recourse.certificate.cover import PRICED, Boxes, leaves
 from trust_recourse.certificate.reader import Bools
@@ -23,7 +22,8 @@ from trust_recourse.certificate.record import (
     Proof,
     Step,
 )
-from trust_recourse.question import Floats, Ints
+from trust_recourse.io import cancel
+from trust_recourse.question.question import Floats, Ints
 
 BITS = (8, 12, 16, 24, 52)  # of the greatest number, that are tried
 CHAIN = 32  # boxes that are tried together, next to each other in the tree

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trust_recourse import cancel
 from trust_recourse.certificate.lagrangian import tightest
 from trust_recourse.certificate.links import Line, Link, Votes
 from trust_recourse.certificate.reader import (
@@ -31,7 +30,8 @@ from trust_recourse.certificate.reader import (
     other_class,
 )
 from trust_recourse.certificate.record import CertificateError, Function
-from trust_recourse.question import Floats, Ints
+from trust_recourse.io import cancel
+from trust_recourse.question.question import Floats, Ints
 from trust_recourse.schema import Feature
 
 Map = Callable[[Floats], Floats]

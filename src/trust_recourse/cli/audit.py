@@ -15,10 +15,10 @@ from trust_recourse.cli.question import Json, command
 from trust_recourse.cli.root import option
 
 if TYPE_CHECKING:
-    from trust_recourse.audit import Audit
-    from trust_recourse.audit.gather import GroupedPart
-    from trust_recourse.audit.intervals import Estimate, MeasuredGroup
-    from trust_recourse.audit.sampled_search import Sampled, Some
+    from trust_recourse.population.audit import Audit
+    from trust_recourse.population.audit.gather import GroupedPart
+    from trust_recourse.population.audit.intervals import Estimate, MeasuredGroup
+    from trust_recourse.population.audit.sampled_search import Sampled, Some
 
 NAMED = 48  # characters of a group's name
 SHOWN = 3  # constraints told for a group
@@ -97,8 +97,8 @@ def audit(
         trust-recourse audit answers --by sex --reference sex=man \
             --model model.safetensors --sample 100 --html audit.html --csv audit.csv
     """
-    from trust_recourse.audit import Audit
-    from trust_recourse.files import write_whole
+    from trust_recourse.io.files import write_whole
+    from trust_recourse.population.audit import Audit
 
     for path in (html, csv):
         can_be_written(path, model, force=force)
@@ -131,7 +131,7 @@ def _loaded(path: Path | None) -> Any:
 
 def _name(folder: Path, given: str) -> str:
     """The column that is meant: one of the folder, or a feature by its label."""
-    from trust_recourse.audit.folder import BatchFolder
+    from trust_recourse.population.audit.folder import BatchFolder
 
     opened = BatchFolder.read(folder)
     labels = {feature.title for feature in opened.schema} - {*opened.kept}

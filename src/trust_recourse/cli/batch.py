@@ -15,13 +15,13 @@ import typer
 from trust_recourse.cli import page, question
 from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.root import option
-from trust_recourse.extras import absent
-from trust_recourse.progress import Progress
-from trust_recourse.vocabulary import BATCH_BOXES, HELP
+from trust_recourse.io.extras import absent
+from trust_recourse.io.progress import Progress
+from trust_recourse.question.vocabulary import BATCH_BOXES, HELP
 
 if TYPE_CHECKING:
     from trust_recourse import Recourse
-    from trust_recourse.question import Question
+    from trust_recourse.question.question import Question
 
 WAIT = 10.0  # seconds for a worker to be there, before it is said that there is none
 MOST = 3  # reasons that are shown
@@ -112,7 +112,7 @@ def batch(
         raise InputError(
             f"--id is given {len(id)} times; give it once, and --keep for more columns"
         )
-    from trust_recourse import batch as whole
+    from trust_recourse.population import batch as whole
 
     recourse = question.recourse_of(model, schema, wanted)
     with _client(cluster) as client:
@@ -142,7 +142,7 @@ def _client(cluster: str | None) -> Iterator[Any]:
         yield None
         return
     _need("distributed", "cluster")
-    from trust_recourse.batch.cluster import connected, has_workers
+    from trust_recourse.population.batch.cluster import connected, has_workers
 
     with connected(cluster) as client:
         page.say(f"dashboard: {client.dashboard_link}", err=True)
@@ -152,7 +152,7 @@ def _client(cluster: str | None) -> Iterator[Any]:
 
 
 def _sum_up(found: Counter[str], out: Path) -> None:
-    from trust_recourse.batch import reasons
+    from trust_recourse.population.batch import reasons
 
     console = page.console()
     for status, sentence in SENTENCES.items():

@@ -57,7 +57,7 @@ def data(
     """
     from importlib.resources import files
 
-    from trust_recourse.files import write_whole
+    from trust_recourse.io.files import write_whole
 
     wanted = {out: f"{name.file}.csv"}
     if schema is not None:

@@ -302,7 +302,7 @@ def _robustness(console: Console, result: Result) -> None:
 
 def _safety(result: Result, level: float) -> list[str]:
     """An option for a table: what it is, how far from a loss, and how likely noise keeps it."""
-    from trust_recourse.wording import distance
+    from trust_recourse.io.wording import distance
 
     option = _option_for(result, level)
     if option is None:

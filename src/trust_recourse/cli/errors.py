@@ -12,8 +12,8 @@ from typing import Annotated
 import typer
 
 from trust_recourse.cli import page
-from trust_recourse.extras import absent
-from trust_recourse.vocabulary import outside, reworded
+from trust_recourse.io.extras import absent
+from trust_recourse.question.vocabulary import outside, reworded
 
 WORDS = {
     FileNotFoundError: "there is no such file",

@@ -46,7 +46,7 @@ def explain(
         trust-recourse explain model.safetensors --data patients.csv --row 9 \
             --confidence 0.6 --confidence 0.7 --compare 1 2 --out why.html
     """
-    from trust_recourse.files import write_whole
+    from trust_recourse.io.files import write_whole
     from trust_recourse.report.answers import answers, how_far
     from trust_recourse.report.papers import explanation_paper
 
@@ -89,8 +89,8 @@ def explain(
 
 
 def _picture(result: Result, asked: list[int]) -> bytes:
-    from trust_recourse.plot import draw_duel, draw_waterfall, duel_info, waterfall_info
-    from trust_recourse.plot.picture import png
+    from trust_recourse.answers.plot import draw_duel, draw_waterfall, duel_info, waterfall_info
+    from trust_recourse.answers.plot.picture import png
 
     first, *second = (result.explain(at) for at in asked)
     duel = [draw_duel(duel_info(first, other)) for other in second]

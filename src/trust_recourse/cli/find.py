@@ -147,7 +147,7 @@ def _doubt(recourse: Recourse, x: dict[str, Any]) -> None:
 
 
 def _must_be_certifiable(recourse: Recourse, asked: question.Asked) -> None:
-    from trust_recourse.result import unproved
+    from trust_recourse.answers.result import unproved
 
     more = "--min-radius" if asked.min_radius else "--plausible" if asked.plausible else ""
     more = more or ("--survives" if asked.survives else "")
@@ -160,7 +160,7 @@ def _must_be_certifiable(recourse: Recourse, asked: question.Asked) -> None:
 
 def decision(result: Result, person: question.Values, *, verbose: bool = False) -> str:
     """What the model decides about a person, and all their values if they are asked for."""
-    from trust_recourse.wording import level
+    from trust_recourse.io.wording import level
 
     rule, values = result.decision, ""
     line = "" if rule.mode == "wins" else f"; the decision threshold is {level(rule.confidence)}"
@@ -171,9 +171,9 @@ def decision(result: Result, person: question.Values, *, verbose: bool = False) 
 
 
 def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked: int) -> None:
-    from trust_recourse.question import option_name
+    from trust_recourse.io.wording import AT_LEAST, distance, is_bound, significant
+    from trust_recourse.question.question import option_name
     from trust_recourse.report.answers import SIGMA
-    from trust_recourse.wording import AT_LEAST, distance, is_bound, significant
 
     if result.options:
         table = page.table(

@@ -32,7 +32,7 @@ from trust_recourse.cli.schema import (
     taken,
     unnamed,
 )
-from trust_recourse.tables import Table, read
+from trust_recourse.io.tables import Table, read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,11 +134,11 @@ def fit(
         trust-recourse fit patients.csv --target survived --bootstraps 60
     """
     from trust_recourse import PTMClassifier, Schema
-    from trust_recourse.bootstrap import LEAST
-    from trust_recourse.question import Question
+    from trust_recourse.answers.retraining import remove_all, save_all
+    from trust_recourse.models.bootstrap import LEAST
+    from trust_recourse.question.question import Question
     from trust_recourse.report import check_table, holdout_report
     from trust_recourse.report.protected import uses
-    from trust_recourse.retraining import remove_all, save_all
 
     if bootstraps and bootstraps < LEAST:
         raise InputError(f"--bootstraps {bootstraps}: expected at least {LEAST}, such as 60")
@@ -201,7 +201,7 @@ def fit(
 
 def _anew(many: int, machine: PTMClassifier, seconds: float) -> str:
     """That so many models will be learnt, of how many machines, and how long that may take."""
-    from trust_recourse.tsetlin.machines import CALIBRATION_FOLDS
+    from trust_recourse.models.tsetlin.machines import CALIBRATION_FOLDS
 
     classes = len(machine.classes_) if len(machine.classes_) > 2 else 1
     each = classes * (1 if machine.calibration is None else 1 + CALIBRATION_FOLDS)

@@ -13,7 +13,7 @@ from trust_recourse.cli import page, question
 from trust_recourse.cli.errors import Force, can_be_drawn, can_be_written
 from trust_recourse.cli.find import decision
 from trust_recourse.cli.root import option
-from trust_recourse.tables import as_csv
+from trust_recourse.io.tables import as_csv
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +64,7 @@ def frontier(
         trust-recourse frontier model.safetensors --data patients.csv --row 9 \
             --lock age --lock year --csv steps.csv --png steps.png
     """
-    from trust_recourse.files import write_whole
+    from trust_recourse.io.files import write_whole
     from trust_recourse.report.answers import steps
 
     can_be_written(csv, person.model, person.schema, person.data, force=force)
@@ -79,7 +79,7 @@ def frontier(
     if csv is not None:
         write_whole(csv, as_csv(stairs))
     if png is not None:
-        from trust_recourse.plot.picture import png as drawn
+        from trust_recourse.answers.plot.picture import png as drawn
 
         write_whole(png, drawn(result.plot(time_limit=time_limit)))
     if json:
@@ -93,9 +93,9 @@ def frontier(
 
 
 def _show(result: Result, stairs: pd.DataFrame, everything: bool, limit: float) -> None:
-    from trust_recourse.question import formatted
+    from trust_recourse.io.wording import significant
+    from trust_recourse.question.question import formatted
     from trust_recourse.report.answers import steps
-    from trust_recourse.wording import significant
 
     line = result.recourse.decision_threshold
     found = steps(result.recourse, result.factual, stairs)["steps"]
@@ -139,7 +139,7 @@ def _spread(found: list[Any], line: float) -> list[Any]:
 
     The first, the last and the cheapest yes, if there is one, are among them.
     """
-    from trust_recourse.wording import floored
+    from trust_recourse.io.wording import floored
 
     if len(found) <= SHOWN:
         return found

@@ -22,17 +22,17 @@ from trust_recourse.cli.question import (
     unordered,
 )
 from trust_recourse.cli.root import option
-from trust_recourse.tables import Table as Cells
-from trust_recourse.tables import read
-from trust_recourse.wording import some
+from trust_recourse.io.tables import Table as Cells
+from trust_recourse.io.tables import read
+from trust_recourse.io.wording import some
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
     from trust_recourse import Schema
+    from trust_recourse.models.readers.library import Imported, Read
     from trust_recourse.report.agreement import Agreement
-    from trust_recourse.sums import Imported, Read
 
 
 NAMES = "the names of the classes"  # how what is assumed of them begins among the unchecked
@@ -130,11 +130,11 @@ def import_(
     """
     import numpy as np
 
-    from trust_recourse import sums
-    from trust_recourse.question import Question
+    from trust_recourse.answers.retraining import remove_all, save_all
+    from trust_recourse.models.readers import library as sums
+    from trust_recourse.question.question import Question
     from trust_recourse.report.codes import codes_read
     from trust_recourse.report.protected import uses
-    from trust_recourse.retraining import remove_all, save_all
 
     can_be_written(out, file, schema, data, force=force)
     Question(decision_threshold=threshold)  # refused before anything is read
@@ -291,7 +291,7 @@ def _unchecked(given: Imported, unlabelled: bool, table: Cells | None) -> list[s
 
 def _named(given: Imported, classes: str | None) -> Imported:
     """A model whose classes are called as they are on the line."""
-    from trust_recourse.sums import renamed
+    from trust_recourse.models.readers.library import renamed
 
     return (
         given if classes is None else given._replace(model=renamed(given.model, _labels(classes)))
@@ -302,9 +302,10 @@ def _anew(
     folder: Path, rules: Schema, rows: pd.DataFrame | None, classes: str | None, model: Read
 ) -> list[Read]:
     """The models learnt anew whose files are in a folder, once they can be asked beside this."""
-    from trust_recourse import Recourse, sums
-    from trust_recourse.bootstrap import LEAST
-    from trust_recourse.progress import Progress
+    from trust_recourse import Recourse
+    from trust_recourse.io.progress import Progress
+    from trust_recourse.models.bootstrap import LEAST
+    from trust_recourse.models.readers import library as sums
 
     files = sorted(path for path in folder.glob("*") if path.is_file())
     if len(files) < LEAST:
@@ -422,7 +423,7 @@ def _tell(told: dict[str, Any], data: Path | None, many: int) -> None:
     if label:
         console.print(f"LABEL is the class that is hoped for: {either(labels)}.")
     elif told["refused"] is not None:
-        from trust_recourse.wording import level
+        from trust_recourse.io.wording import level
 
         console.print(
             f"Of these {many:,} rows it refuses the {told['refused']:,} whose confidence in the "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from trust_recourse.cli import page
 from trust_recourse.cli.errors import InputError
-from trust_recourse.wording import some
+from trust_recourse.io.wording import some
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from trust_recourse import strict_json
 from trust_recourse.cli import page, question
 from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.root import app, option
+from trust_recourse.io import strict_json
 
 if TYPE_CHECKING:
     from trust_recourse import Ledger
@@ -465,7 +465,7 @@ def _row(promise: Promise) -> tuple[str, str, str]:
 
 
 def _values(given: str) -> dict[str, Any]:
-    from trust_recourse.files import read_whole
+    from trust_recourse.io.files import read_whole
 
     text = given if given.lstrip().startswith("{") else read_whole(given, MOST_BYTES)
     try:

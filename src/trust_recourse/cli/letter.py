@@ -18,7 +18,7 @@ from trust_recourse.cli.page import say
 from trust_recourse.cli.question import TimeLimit, command, seconds, time_limit_met
 from trust_recourse.cli.report import quiet
 from trust_recourse.cli.root import option
-from trust_recourse.tables import read
+from trust_recourse.io.tables import read
 
 if TYPE_CHECKING:
     from trust_recourse import Evidence, Letter, Result

@@ -46,7 +46,7 @@ def harmless(text: str) -> str:
 def say(text: str, *, err: bool = False) -> None:
     """Print a text as it is, but harmless; an error may quote much, so it is cut."""
     if err:
-        from trust_recourse.wording import shortened
+        from trust_recourse.io.wording import shortened
 
         text = shortened(text)
     typer.echo(harmless(text), err=err)

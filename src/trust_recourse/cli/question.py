@@ -1,7 +1,7 @@
 """What commands share: whom a question is about, and what is asked, as options of the line.
 
 A command that takes a dataclass, such as a `Person`, `Rules` or an `Asked`, has its fields as
-options of its own. Every part of `trust_recourse.question.Question` is a field of
+options of its own. Every part of `trust_recourse.question.question.Question` is a field of
 `Asked`.
 """
 
@@ -21,13 +21,13 @@ import typer
 from trust_recourse.cli.errors import InputError, friendly_errors
 from trust_recourse.cli.numbers import told_plainly
 from trust_recourse.cli.root import app
+from trust_recourse.io.tables import read
+from trust_recourse.question.vocabulary import HELP, SPAN, TIME_LIMIT, Mode, PlausibleBy, outside
 from trust_recourse.search.engines import BY_TRIAL, Anywhere
-from trust_recourse.tables import read
-from trust_recourse.vocabulary import HELP, SPAN, TIME_LIMIT, Mode, PlausibleBy, outside
 
 if TYPE_CHECKING:
     from trust_recourse import Recourse, Result, Schema
-    from trust_recourse.question import Question
+    from trust_recourse.question.question import Question
 
 
 def _option(part: str, metavar: str | None = None, more: str = "", flag: str = "") -> Any:
@@ -113,7 +113,7 @@ class Values:
 
     def values_by(self, schema: Schema, known: dict[str, Any]) -> dict[str, Any]:
         """The person's values by name; those that are not given are as known."""
-        from trust_recourse.wording import some
+        from trust_recourse.io.wording import some
 
         values, typed = {**known, **self._row(schema)}, set[str]()
         for given in self.values or ():
@@ -216,14 +216,14 @@ class Rules:
 
     def over(self, recourse: Recourse) -> Recourse:
         """The same model under these rules."""
-        from trust_recourse.question import Question
+        from trust_recourse.question.question import Question
 
         return recourse.under(Question(**self.parts(recourse.schema)))
 
     def parts(self, schema: Schema) -> dict[str, Any]:
         """The parts of a question that these are."""
-        from trust_recourse.cost import Cost
-        from trust_recourse.question import read_limit
+        from trust_recourse.question.cost import Cost
+        from trust_recourse.question.question import read_limit
 
         return {
             "cost": None if self.cost is None else Cost.read(self.cost),
@@ -269,7 +269,7 @@ class Asked(Rules):
 
     def question(self, schema: Schema) -> Question:
         """The question, for a model that reads rows by this schema."""
-        from trust_recourse.question import Question
+        from trust_recourse.question.question import Question
 
         return Question(
             confidence=self.levels, mode=self.mode, tolerance=self.tolerance,
@@ -282,7 +282,7 @@ class Asked(Rules):
         )  # fmt: skip
 
     def _test(self, schema: Schema) -> Any:
-        from trust_recourse.measure import plausible_by
+        from trust_recourse.answers.measure import plausible_by
 
         if self.plausible is None:
             if self.like is not None:
@@ -305,7 +305,7 @@ class Asked(Rules):
 
 def seconds(given: float | None) -> float | None:
     """A time limit as given on the line, where the default holds if none is given."""
-    from trust_recourse.question import Question
+    from trust_recourse.question.question import Question
 
     return TIME_LIMIT if given is None else Question(time_limit=unlimited(given)).time_limit
 
@@ -434,7 +434,7 @@ def either(classes: list[Any]) -> str:
 
 def label_of(text: str, classes: list[Any]) -> Any:
     """The class that a text on the line means."""
-    from trust_recourse.wording import near
+    from trust_recourse.io.wording import near
 
     for label in classes:
         if text in (str(label), str(label).lower()):

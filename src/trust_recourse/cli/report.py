@@ -14,7 +14,7 @@ from trust_recourse.cli.labels import as_model_calls
 from trust_recourse.cli.question import Json, Threshold, Wanted, command, target_class
 from trust_recourse.cli.root import option
 from trust_recourse.cli.schema import Data, Ids, Target
-from trust_recourse.tables import read
+from trust_recourse.io.tables import read
 
 if TYPE_CHECKING:
     from trust_recourse.report import ModelReport
@@ -70,8 +70,8 @@ def report(
         trust-recourse report patients.csv --target survived --model model.safetensors
     """
     from trust_recourse import PTMClassifier, Schema, load, model_report
-    from trust_recourse.question import Question
-    from trust_recourse.recourse import own_threshold
+    from trust_recourse.answers.recourse import own_threshold
+    from trust_recourse.question.question import Question
     from trust_recourse.report.papers import report_paper
 
     can_be_printed(out, data, schema, model, force=force)
@@ -111,7 +111,7 @@ def quiet(machine: Any) -> Any:
 
 
 def _show(found: ModelReport, target: str) -> None:
-    from trust_recourse.wording import level
+    from trust_recourse.io.wording import level
 
     console = page.console()
     console.print(f"Class {found.label} of {target}: {found.asked}.")

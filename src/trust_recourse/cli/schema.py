@@ -18,7 +18,7 @@ from trust_recourse.cli import page
 from trust_recourse.cli.errors import Force, InputError, can_be_written
 from trust_recourse.cli.question import command
 from trust_recourse.cli.root import option
-from trust_recourse.tables import Table, read
+from trust_recourse.io.tables import Table, read
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -226,7 +226,7 @@ def features(table: Table, target: str, ids: list[str]) -> tuple[pd.DataFrame, L
 
 def _no_feature(column: pd.Series[Any], cells: pd.Series[Any]) -> str:
     """Why no feature can be made of a column, as guessed from its cells; "" if one can."""
-    from trust_recourse.schema.forms import amounts
+    from trust_recourse.schema.guess.forms import amounts
 
     if column.isna().all():
         return BLANK
@@ -241,7 +241,7 @@ def _no_feature(column: pd.Series[Any], cells: pd.Series[Any]) -> str:
 
 def _dated(column: pd.Series[Any], cells: pd.Series[Any]) -> bool:
     """Whether a column holds dates; 01.2023 looks like a number, which no zero begins."""
-    from trust_recourse.schema.forms import dates
+    from trust_recourse.schema.guess.forms import dates
 
     if column.dtype.kind not in "OMf":
         return False
@@ -252,8 +252,8 @@ def _dated(column: pd.Series[Any], cells: pd.Series[Any]) -> bool:
 
 def _words(cells: pd.Series[Any]) -> set[str]:
     """The texts in cells, but for what says that nothing is known."""
-    from trust_recourse.schema.levels import only_untold
-    from trust_recourse.schema.scalars import BLANKS
+    from trust_recourse.io.scalars import BLANKS
+    from trust_recourse.schema.guess.levels import only_untold
 
     words = map(str, cells.dropna().unique())
     return {word for word in words if word.lower() not in BLANKS and not only_untold(word)}
@@ -290,7 +290,7 @@ def _no_category(column: pd.Series[Any]) -> bool:
 
 def left_out(unused: LeftOut) -> str:
     """That columns were left out, and why."""
-    from trust_recourse.wording import some
+    from trust_recourse.io.wording import some
 
     reasons = dict.fromkeys(unused.values())
     each = ((some([n for n, its in unused.items() if its == why]), why) for why in reasons)
@@ -388,7 +388,7 @@ def _feature(table: Table, rows: pd.DataFrame, name: str, given: str) -> None:
 
 def _codes(column: pd.Series[Any], text: str) -> tuple[Any, ...]:
     """The codes in a text, as the column holds them."""
-    from trust_recourse.schema.scalars import NUMBER
+    from trust_recourse.io.scalars import NUMBER
 
     words = tuple(word.strip() for word in text.split(","))
     if column.dtype.kind not in "iuf":
@@ -410,7 +410,7 @@ def _of(feature: Feature, found: Sequence[About]) -> list[About]:
 
 def _listed(found: Schema, width: int) -> Any:
     """One line for each column; of its values there is what the page has room for."""
-    from trust_recourse.wording import significant
+    from trust_recourse.io.wording import significant
 
     heads = ("column", "kind", "values", "step", "costs", "moves")
     lines = [
@@ -456,8 +456,8 @@ def _explained(notes: dict[str, list[str]]) -> Any:
 
 def _price(feature: Feature) -> str:
     """What a change of a round amount costs, about a tenth of the scale; of words, any change."""
-    from trust_recourse.cost import Cost
-    from trust_recourse.wording import significant
+    from trust_recourse.io.wording import significant
+    from trust_recourse.question.cost import Cost
 
     if not feature.movable:
         return ""
@@ -491,7 +491,7 @@ def _stays(feature: Feature, doubts: Sequence[Suspicion]) -> Iterator[str]:
 
 def _reasons(feature: Feature, ours: Sequence[Proposal]) -> Iterator[str]:
     """Why a column is proposed so; of one that stays, only how it is read."""
-    from trust_recourse.cost import Cost
+    from trust_recourse.question.cost import Cost
 
     for each in ours:
         if each.fields.get("kind") == "ordinal":
@@ -570,7 +570,7 @@ def _comments(notes: Sequence[str], doubts: Sequence[Suspicion]) -> Iterator[str
 
 def as_missing(doubt: Suspicion) -> list[str]:
     """How to say at the command that the codes of a column mean missing: each word by itself."""
-    from trust_recourse.wording import written
+    from trust_recourse.io.wording import written
 
     words = [code for code in doubt.codes if isinstance(code, str)]
     numbers = ",".join(written(code) for code in doubt.codes if not isinstance(code, str))
@@ -584,7 +584,7 @@ def _waits(doubts: Sequence[Suspicion]) -> bool:
 
 
 def _nearly_numbers(known: pd.Series[Any]) -> Iterator[str]:
-    from trust_recourse.schema.scalars import NUMBER
+    from trust_recourse.io.scalars import NUMBER
 
     odd = [text for text in known if isinstance(text, str) and not NUMBER.fullmatch(text)]
     if 0 < 10 * len(odd) <= len(known):

@@ -12,8 +12,8 @@ from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.ledger import said_if_new
 from trust_recourse.cli.page import say
 from trust_recourse.cli.root import option
-from trust_recourse.secret import read_secret
-from trust_recourse.tables import read
+from trust_recourse.io.secret import read_secret
+from trust_recourse.io.tables import read
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,7 +112,7 @@ class Service(question.Rules):
 
     def institution(self, recourse: Recourse) -> Institution:
         """Who writes letters, with what they share."""
-        from trust_recourse.explain import explainable
+        from trust_recourse.answers.explain import explainable
         from trust_recourse.report.institution import Institution
         from trust_recourse.report.language import language_of
         from trust_recourse.report.reason_codes import ReasonCodes
@@ -144,7 +144,7 @@ class Service(question.Rules):
         """Whom to pick on the page, each by an id if a column has one."""
         import pandas as pd
 
-        from trust_recourse.wording import some
+        from trust_recourse.io.wording import some
 
         if self.data is None:
             if self.id is not None:

@@ -2,7 +2,7 @@
  *
  * A model offers bounds on a number of its own, between 0 and 1, over boxes of cells. Write the
  * functions in any language that can be called by C: C, C++, Rust, Cython, numba's @cfunc, cffi or
- * ctypes. Pass their addresses to trust_recourse.cells.TableKernel.
+ * ctypes. Pass their addresses to trust_recourse.models.seam.TableKernel.
  *
  * Notation: d features, f. A span is 2 d cells: the first cell of each feature, then the last.
  * `memory` is what the kernel keeps of one box, as many doubles as the kernel's `memory` in Python

@@ -12,8 +12,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
-from trust_recourse import strict_json
+from trust_recourse.answers.result import Result
 from trust_recourse.certificate import Certificate
+from trust_recourse.io import strict_json
+from trust_recourse.io.wording import floored
 from trust_recourse.ledger import judging, seal
 from trust_recourse.ledger.entries import (
     Entry,
@@ -38,10 +40,8 @@ from trust_recourse.ledger.promises import (
 from trust_recourse.ledger.pseudonyms import Key
 from trust_recourse.ledger.seal import CLOSING
 from trust_recourse.ledger.store import Store, Tables
-from trust_recourse.question import option_name
-from trust_recourse.result import Result
+from trust_recourse.question.question import option_name
 from trust_recourse.schema import Schema
-from trust_recourse.wording import floored
 
 NEW = (
     "this opening made the ledger, because there was none. If there should be one, restore it from "

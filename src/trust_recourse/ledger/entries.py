@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from trust_recourse import strict_json
+from trust_recourse.io import strict_json
 
 FIRST = "0" * 64  # stands where the hash of an entry before the first would
 WAITED = timedelta(days=1)  # the longest that a writer may wait for others

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 
-from trust_recourse import strict_json
+from trust_recourse.io import strict_json
 from trust_recourse.ledger.entries import LedgerChangedError, canonical, sha256
 
 MOST = 32  # promises on a page, before it is split

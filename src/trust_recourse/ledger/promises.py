@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 
+from trust_recourse.answers.result import Result
 from trust_recourse.certificate import (
     Certificate,
     CertificateError,
@@ -21,7 +22,8 @@ from trust_recourse.certificate import (
     check,
     cost_parts,
 )
-from trust_recourse.cost import Cost
+from trust_recourse.io.scalars import plain, same
+from trust_recourse.io.wording import floored
 from trust_recourse.ledger.entries import (
     Entry,
     LedgerChangedError,
@@ -30,12 +32,10 @@ from trust_recourse.ledger.entries import (
     canonical,
     sha256,
 )
-from trust_recourse.question import Floats, Option, Problem, Question, Status, Target
-from trust_recourse.result import Result
+from trust_recourse.question.cost import Cost
+from trust_recourse.question.question import Floats, Option, Problem, Question, Status, Target
 from trust_recourse.schema import Schema
-from trust_recourse.schema.scalars import plain, same
 from trust_recourse.search.ranges import Range
-from trust_recourse.wording import floored
 
 # what the record of a letter is judged by
 LETTER = (

@@ -12,8 +12,8 @@ import hmac
 import os
 from dataclasses import dataclass, field
 
+from trust_recourse.io.secret import read_secret
 from trust_recourse.ledger.entries import LedgerError
-from trust_recourse.secret import read_secret
 
 VARIABLE = "TRUST_LEDGER_KEY"
 LEAST_BYTES = 16

@@ -39,7 +39,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from trust_recourse import strict_json
+from trust_recourse.io import strict_json
 from trust_recourse.ledger.entries import (
     Entry,
     Head,

@@ -19,13 +19,14 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from trust_recourse.extras import needed
+from trust_recourse.io.extras import needed
 
 with needed("the ledger", "sqlalchemy", "ledger"):
     import sqlalchemy as sa
     from sqlalchemy.dialects import postgresql, sqlite
     from sqlalchemy.exc import ArgumentError, IntegrityError, SQLAlchemyError
 
+from trust_recourse.io.secret import OTHERS
 from trust_recourse.ledger.entries import (
     Entry,
     LedgerChangedError,
@@ -33,7 +34,6 @@ from trust_recourse.ledger.entries import (
     LedgerUnavailableError,
     sha256,
 )
-from trust_recourse.secret import OTHERS
 
 NEWEST = "0002"  # the last of migrations/versions
 VERSIONS = "ledger_version"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from trust_recourse.wording import in_few_digits, level, significant
+from trust_recourse.io.wording import in_few_digits, level, significant
 
 if TYPE_CHECKING:
     from trust_recourse.ledger.promises import Promise

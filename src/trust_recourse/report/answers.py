@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trust_recourse.schema.scalars import plain, same
+from trust_recourse.io.scalars import plain, same
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
 
-    from trust_recourse.measure import Robustness
-    from trust_recourse.question import Option, Radius, Target
-    from trust_recourse.recourse import Recourse
-    from trust_recourse.result import Result
+    from trust_recourse.answers.measure import Robustness
+    from trust_recourse.answers.recourse import Recourse
+    from trust_recourse.answers.result import Result
+    from trust_recourse.question.question import Option, Radius, Target
 
 SIGMA = 0.01  # of the noise that an option is tried with
 BOXES = 2000  # to search for what lies beyond all constraints together, and the seconds at most

@@ -9,17 +9,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from trust_recourse import __version__, plot
-from trust_recourse.plot.style import shortened
+from trust_recourse import __version__
+from trust_recourse.answers import plot
+from trust_recourse.answers.plot.style import shortened
+from trust_recourse.io.wording import level, significant
 from trust_recourse.report.content import Document, PictureBlock, Printed, blocks, clean
-from trust_recourse.wording import level, significant
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from trust_recourse.audit.gather import Audit, GroupComparison, GroupedPart
-    from trust_recourse.audit.intervals import Estimate, MeasuredGroup
-    from trust_recourse.audit.sampled_search import Sampled, Some
+    from trust_recourse.population.audit.gather import Audit, GroupComparison, GroupedPart
+    from trust_recourse.population.audit.intervals import Estimate, MeasuredGroup
+    from trust_recourse.population.audit.sampled_search import Sampled, Some
 
 SHOWN = 12  # constraints that are told one by one
 WORDS = {  # of a comparison, in a sentence
@@ -271,6 +272,6 @@ def _ratio(each: GroupComparison) -> str:
 
 
 def _picture(axes: Sequence[Any], alt: str) -> PictureBlock:
-    from trust_recourse.plot.picture import svg
+    from trust_recourse.answers.plot.picture import svg
 
     return PictureBlock(svg(cast("Figure", axes[0].get_figure())), clean(alt))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from trust_recourse.files import read_whole
+from trust_recourse.io.files import read_whole
 
 MAGIC = 0x950412DE
 MOST_BYTES = 1 << 20  # of a catalogue

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trust_recourse.io.wording import written
 from trust_recourse.schema import Feature, Schema
-from trust_recourse.schema.meaning import measured
-from trust_recourse.schema.sentinels import beyond, sentinels
-from trust_recourse.wording import written
+from trust_recourse.schema.guess.meaning import measured
+from trust_recourse.schema.guess.sentinels import beyond, sentinels
 
 Floats = NDArray[np.float64]
 

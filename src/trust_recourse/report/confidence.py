@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 
-from trust_recourse import wording
-from trust_recourse.wording import beyond, floored
+from trust_recourse.io import wording
+from trust_recourse.io.wording import beyond, floored
 
 
 def out_of_100(confidence: float, levels: Iterable[float] = ()) -> str:

@@ -35,9 +35,9 @@ from jinja2.nodes import EvalContext
 from jinja2.runtime import Context
 from markupsafe import Markup
 
-from trust_recourse.files import write_whole
+from trust_recourse.io.files import write_whole
+from trust_recourse.io.wording import significant, unbroken
 from trust_recourse.report.language import ENGLISH, Language
-from trust_recourse.wording import significant, unbroken
 
 WIDTH = 78  # characters in a line of text
 UNBROKEN = 24  # letters after which a longer word may break

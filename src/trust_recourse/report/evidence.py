@@ -15,9 +15,11 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 
 from trust_recourse import __version__
+from trust_recourse.answers.explain import explainable
 from trust_recourse.certificate import Certificate, CertificateError, check
-from trust_recourse.explain import explainable
-from trust_recourse.question import Option, Status, Target, option_name
+from trust_recourse.io.wording import distance, floored, in_few_digits, is_bound
+from trust_recourse.question.question import Option, Status, Target, option_name
+from trust_recourse.question.vocabulary import HELP, SPAN, outside
 from trust_recourse.report.answers import beyond, beyond_words, highest
 from trust_recourse.report.content import Document, PictureBlock, Printed, blocks, clean
 from trust_recourse.report.protected import uses
@@ -25,15 +27,13 @@ from trust_recourse.report.reasons import Reason, principal
 from trust_recourse.report.reasons import reasons as found_by
 from trust_recourse.report.shortfall import Method, Shortfall, method_of
 from trust_recourse.report.titles import titled
-from trust_recourse.vocabulary import HELP, SPAN, outside
-from trust_recourse.wording import distance, floored, in_few_digits, is_bound
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from trust_recourse.explain import Explanation, Mover
+    from trust_recourse.answers.explain import Explanation, Mover
+    from trust_recourse.answers.result import Result
     from trust_recourse.report.model import ModelReport
-    from trust_recourse.result import Result
     from trust_recourse.schema import Feature
 
 SHOWN = 10  # rules or terms of an attribution, and tightenings, that are told one by one
@@ -210,8 +210,8 @@ class _EvidenceFacts:
         """The frontier and the waterfall, where there is a package to draw them."""
         if importlib.util.find_spec("matplotlib") is None:
             return
-        from trust_recourse.plot import draw_waterfall, waterfall_info
-        from trust_recourse.plot.picture import svg
+        from trust_recourse.answers.plot import draw_waterfall, waterfall_info
+        from trust_recourse.answers.plot.picture import svg
 
         if self.recourse.exact:
             figure = self.result.plot(sigma=self.sigma, time_limit=self.time_limit)

@@ -13,8 +13,9 @@ from decimal import Decimal
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from trust_recourse.explain import depends, explainable
-from trust_recourse.question import Option, Reach, Status, Survival, Target
+from trust_recourse.answers.explain import depends, explainable
+from trust_recourse.io.wording import brief, ceiled, in_few_digits
+from trust_recourse.question.question import Option, Reach, Status, Survival, Target
 from trust_recourse.report.answers import beyond
 from trust_recourse.report.beside import beside
 from trust_recourse.report.confidence import level, out_of_100
@@ -24,12 +25,11 @@ from trust_recourse.report.reason_codes import ReasonCodes
 from trust_recourse.report.reasons import Reason, principal, reasons
 from trust_recourse.report.shortfall import Method, Shortfall
 from trust_recourse.schema.lifted import WITHOUT
-from trust_recourse.wording import brief, ceiled, in_few_digits
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from trust_recourse.result import Result
+    from trust_recourse.answers.result import Result
     from trust_recourse.schema import Feature
 
 MOST_OFFERS = 3

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from trust_recourse.files import read_whole
+from trust_recourse.io.files import read_whole
+from trust_recourse.io.wording import near, some
 from trust_recourse.report.letter import Letter, letter
 from trust_recourse.report.profiles import PROFILES, MissingFieldsError, Profile, date, profile_of
-from trust_recourse.wording import near, some
 
 if TYPE_CHECKING:
-    from trust_recourse.result import Result
+    from trust_recourse.answers.result import Result
 
 NEEDED = ("organisation", "contact", "valid_until")  # by every letter
 SHARED = (*NEEDED, "person", "decision")

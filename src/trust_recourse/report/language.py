@@ -19,10 +19,10 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
+from trust_recourse.io.scalars import plain
+from trust_recourse.io.wording import CURRENCY, brief, near, punctuated, singular, some, written
 from trust_recourse.report.catalogue import Message, read, translations
 from trust_recourse.schema import Feature, FeatureActions
-from trust_recourse.schema.scalars import plain
-from trust_recourse.wording import CURRENCY, brief, near, punctuated, singular, some, written
 
 TEMPLATE = "letter.pot"
 MONTHS = (

@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from trust_recourse.io.scalars import plain
+from trust_recourse.io.wording import some
 from trust_recourse.report.confidence import out_of_100
 from trust_recourse.report.content import Document, Printed, blocks, clean
 from trust_recourse.report.facts import LetterFacts, Offer, cut
@@ -26,15 +28,13 @@ from trust_recourse.report.reason_codes import ReasonCodes
 from trust_recourse.report.reasons import Reason
 from trust_recourse.report.shortfall import METHODS, Method, Shortfall, method_of
 from trust_recourse.report.titles import titled
-from trust_recourse.schema.scalars import plain
-from trust_recourse.wording import some
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from trust_recourse.answers.result import Result
     from trust_recourse.ledger import Promise
-    from trust_recourse.question import Target
-    from trust_recourse.result import Result
+    from trust_recourse.question.question import Target
     from trust_recourse.schema import Feature, Schema
 
 MOST_LETTERS = 1500  # in the list of all values; a longer one is left to whom to ask

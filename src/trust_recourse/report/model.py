@@ -22,10 +22,12 @@ from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, roc_auc_
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from threadpoolctl import threadpool_limits
 
-from trust_recourse import markup
-from trust_recourse.frames import as_pandas
-from trust_recourse.question import Question
-from trust_recourse.recourse import own_threshold
+from trust_recourse.answers.recourse import own_threshold
+from trust_recourse.io import markup
+from trust_recourse.io.frames import as_pandas
+from trust_recourse.io.wording import level, some
+from trust_recourse.models.readers.library import ClassSums
+from trust_recourse.question.question import Question
 from trust_recourse.report.baselines import baselines
 from trust_recourse.report.calibration import (
     CURVES,
@@ -37,8 +39,6 @@ from trust_recourse.report.calibration import (
 from trust_recourse.report.protected import Use, together, uses
 from trust_recourse.report.suspicions import Suspicion, suspicions
 from trust_recourse.schema import Schema
-from trust_recourse.sums import ClassSums
-from trust_recourse.wording import level, some
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -156,7 +156,7 @@ class ModelReport:
 
     def plot(self) -> Figure:
         """Draw what each model said, beside what came true."""
-        from trust_recourse.plot import draw_reliability, reliability_info
+        from trust_recourse.answers.plot import draw_reliability, reliability_info
 
         return cast("Figure", draw_reliability(reliability_info(self))[0].get_figure())
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pandas as pd
 
 from trust_recourse import __version__
-from trust_recourse.explain import Comparison
+from trust_recourse.answers.explain import Comparison
 from trust_recourse.report.calibration import CURVES
 from trust_recourse.report.content import (
     Block,
@@ -28,9 +28,9 @@ from trust_recourse.report.content import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from trust_recourse.explain import Explanation
+    from trust_recourse.answers.explain import Explanation
+    from trust_recourse.answers.result import Result
     from trust_recourse.report.model import ModelReport
-    from trust_recourse.result import Result
 
 ABOUT = "All of this is about the model: that it would say yes, not that the world would change."
 MOVERS = 20  # rules or terms that are told one by one
@@ -86,7 +86,7 @@ def _explained(why: Explanation, picture: Iterator[Block]) -> Iterator[Block]:
 
 
 def _figure(result: Result, told: Explanation | Comparison) -> Figure:
-    from trust_recourse.plot import draw_duel, draw_waterfall, duel_info, waterfall_info
+    from trust_recourse.answers.plot import draw_duel, draw_waterfall, duel_info, waterfall_info
 
     if not isinstance(told, Comparison):
         return cast("Figure", draw_waterfall(waterfall_info(told)).get_figure())
@@ -97,7 +97,7 @@ def _figure(result: Result, told: Explanation | Comparison) -> Figure:
 def _drawn(draw: Callable[[], Figure], told: str) -> Iterator[Block]:
     """A picture, where there is a package to draw it."""
     if importlib.util.find_spec("matplotlib") is not None:
-        from trust_recourse.plot.picture import svg
+        from trust_recourse.answers.plot.picture import svg
 
         yield PictureBlock(svg(draw()), told)
 

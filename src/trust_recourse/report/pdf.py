@@ -10,7 +10,7 @@ import json
 import re
 from importlib.resources import files
 
-from trust_recourse.extras import needed
+from trust_recourse.io.extras import needed
 from trust_recourse.report.content import UNBROKEN, Document
 
 TOO_LONG = "does not fit on one page"

@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trust_recourse.cells import Score
-from trust_recourse.explain import depends, explainable
-from trust_recourse.question import Floats
-from trust_recourse.recourse import as_read
+from trust_recourse.answers.explain import depends, explainable
+from trust_recourse.answers.recourse import as_read
+from trust_recourse.models.seam import Score
+from trust_recourse.models.sums.one_feature import at_each_cell
+from trust_recourse.models.sums.score import SumScore
+from trust_recourse.question.question import Floats
 from trust_recourse.report.language import ENGLISH
 from trust_recourse.schema import Feature, Schema
-from trust_recourse.schema.meaning import attribute
-from trust_recourse.sums.one_feature import at_each_cell
-from trust_recourse.sums.score import SumScore
+from trust_recourse.schema.guess.meaning import attribute
 
 
 class Use(NamedTuple):

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from trust_recourse.files import read_whole
+from trust_recourse.io.files import read_whole
+from trust_recourse.io.wording import near, some
 from trust_recourse.report.content import clean
 from trust_recourse.schema.text import texts_from_yaml
-from trust_recourse.wording import near, some
 
 if TYPE_CHECKING:
     from trust_recourse.report.reasons import Reason

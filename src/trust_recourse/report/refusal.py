@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trust_recourse.question import Status, Target
+from trust_recourse.answers.result import Result
+from trust_recourse.question.question import Status, Target
 from trust_recourse.report.content import ListBlock, blocks
 from trust_recourse.report.facts import LetterFacts, cut
 from trust_recourse.report.language import ENGLISH
@@ -13,12 +14,11 @@ from trust_recourse.report.protected import guarded
 from trust_recourse.report.reason_codes import ReasonCodes
 from trust_recourse.report.shortfall import method_of
 from trust_recourse.report.titles import titled
-from trust_recourse.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from trust_recourse.recourse import Recourse
+    from trust_recourse.answers.recourse import Recourse
 
 
 class Refusal(NamedTuple):

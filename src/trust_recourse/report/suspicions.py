@@ -12,14 +12,14 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
+from trust_recourse.io.scalars import Value, plain
+from trust_recourse.io.wording import written
 from trust_recourse.report.agreement import ranked, ranks
 from trust_recourse.report.baselines import NUMBERS, regression
 from trust_recourse.schema import Feature, Proposal, Schema, proposed
 from trust_recourse.schema.guard import Lock, locks
-from trust_recourse.schema.meaning import measured, names_rows
-from trust_recourse.schema.scalars import Value, plain
-from trust_recourse.schema.sentinels import doubtful, sentinels, unsaid
-from trust_recourse.wording import written
+from trust_recourse.schema.guess.meaning import measured, names_rows
+from trust_recourse.schema.guess.sentinels import doubtful, sentinels, unsaid
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

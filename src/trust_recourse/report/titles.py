@@ -10,7 +10,7 @@ from itertools import chain, count
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from trust_recourse.result import Result
+    from trust_recourse.answers.result import Result
     from trust_recourse.schema import Schema
 
 

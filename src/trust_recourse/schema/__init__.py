@@ -14,8 +14,8 @@ from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.errors import SchemaError
 from trust_recourse.schema.feature import Feature
 from trust_recourse.schema.groups import FewChange, OneOf, Together
+from trust_recourse.schema.guess.proposals import Proposal, proposals, proposed
 from trust_recourse.schema.lifted import Lifted
-from trust_recourse.schema.proposals import Proposal, proposals, proposed
 from trust_recourse.schema.relations import AtMost, Implication, Relation
 from trust_recourse.schema.table import ActionSet, Schema
 

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from trust_recourse.io.scalars import INF, Floats, same
 from trust_recourse.schema.errors import SchemaError
-from trust_recourse.schema.scalars import INF, Floats, same
 from trust_recourse.schema.steps import EXACT, multiple_above, multiple_below, ratio
 
 MOST_LISTED = 10_000  # values of one feature

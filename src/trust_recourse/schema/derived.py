@@ -18,12 +18,12 @@ from typing import Literal, NoReturn
 
 import numpy as np
 
+from trust_recourse.io.scalars import INF, Floats, same
+from trust_recourse.io.wording import written
 from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.errors import SchemaError
 from trust_recourse.schema.relations import unquoted
-from trust_recourse.schema.scalars import INF, Floats, same
 from trust_recourse.schema.steps import multiple_above, multiple_below, ratio
-from trust_recourse.wording import written
 
 Shape = Literal["sum", "ratio", "min", "max", "moves"]
 

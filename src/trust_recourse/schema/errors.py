@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
-from trust_recourse.wording import shortened, some
+from trust_recourse.io.wording import repeated, shortened
 
 BLANK = "missing: [.nan] in YAML, missing=(None,) in Python"  # how blanks are declared missing
 
@@ -20,6 +19,5 @@ class SchemaError(ValueError):
 
 def refuse_repeated(what: str, names: Collection[Any]) -> None:
     """Refuse names that occur more than once."""
-    if len(set(names)) < len(names):
-        twice = sorted(str(name) for name, times in Counter(names).items() if times > 1)
-        raise SchemaError(f"{what}: given {some(twice)} more than once, expected each name once")
+    if twice := repeated(names):
+        raise SchemaError(f"{what}: {twice}")

@@ -18,11 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import infer_dtype
 
-from trust_recourse.schema.actions import FeatureActions
-from trust_recourse.schema.derived import Formula
-from trust_recourse.schema.errors import BLANK, SchemaError
-from trust_recourse.schema.levels import words_of
-from trust_recourse.schema.scalars import (
+from trust_recourse.io.scalars import (
     BLANKS,
     INF,
     NUMBER,
@@ -34,16 +30,12 @@ from trust_recourse.schema.scalars import (
     python,
     scalars,
 )
+from trust_recourse.io.wording import near, punctuated, rounded, some, unit_of, with_unit, written
+from trust_recourse.schema.actions import FeatureActions
+from trust_recourse.schema.derived import Formula
+from trust_recourse.schema.errors import BLANK, SchemaError
+from trust_recourse.schema.guess.levels import words_of
 from trust_recourse.schema.steps import plus, ratio
-from trust_recourse.wording import (
-    near,
-    punctuated,
-    rounded,
-    some,
-    unit_of,
-    with_unit,
-    written,
-)
 
 Kind = Literal["number", "integer", "ordinal", "category", "boolean"]
 Direction = Literal["increase", "decrease"]

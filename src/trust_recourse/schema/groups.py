@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
+from trust_recourse.io.scalars import INF, Bools, Floats, same
 from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.errors import SchemaError
 from trust_recourse.schema.relations import (
@@ -24,7 +25,6 @@ from trust_recourse.schema.relations import (
     only,
     unlisted,
 )
-from trust_recourse.schema.scalars import INF, Bools, Floats, same
 
 if TYPE_CHECKING:
     from trust_recourse.schema.table import Schema

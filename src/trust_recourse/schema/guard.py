@@ -14,11 +14,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
+from trust_recourse.io.scalars import Floats
 from trust_recourse.schema.feature import Feature
 from trust_recourse.schema.groups import OneOf
-from trust_recourse.schema.levels import word_set, words_of
-from trust_recourse.schema.meaning import attribute, owed, past
-from trust_recourse.schema.scalars import Floats
+from trust_recourse.schema.guess.levels import word_set, words_of
+from trust_recourse.schema.guess.meaning import attribute, owed, past
 from trust_recourse.schema.steps import multiple_above, multiple_below
 
 OUTSIDE = 0.01  # share of the rows that may lie below the lower bound, and above the upper one

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from trust_recourse.io.scalars import INF, Bools, Floats, is_number, plain, same
+from trust_recourse.io.wording import written
 from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.errors import SchemaError
-from trust_recourse.schema.scalars import INF, Bools, Floats, is_number, plain, same
 from trust_recourse.schema.steps import plus
-from trust_recourse.wording import written
 
 if TYPE_CHECKING:
     from trust_recourse.schema.table import Schema

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from trust_recourse.schema.scalars import Floats
+from trust_recourse.io.scalars import Floats
 
 EXACT = 2.0**53  # whole numbers below it are floats
 

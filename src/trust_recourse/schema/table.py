@@ -15,19 +15,20 @@ import yaml
 from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
-from trust_recourse.files import FileError, read_whole, write_whole
-from trust_recourse.frames import Frame, Table, as_given, as_pandas
+from trust_recourse.io.files import FileError, read_whole, write_whole
+from trust_recourse.io.frames import Frame, Table, as_given, as_pandas
+from trust_recourse.io.scalars import INF, Floats, Value, plain, same, scalars
+from trust_recourse.io.wording import near, some, written
 from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.derived import Follows, before_rounding, completed, rounded
 from trust_recourse.schema.errors import SchemaError, refuse_repeated
 from trust_recourse.schema.feature import Feature, Labels
 from trust_recourse.schema.groups import OneOf
 from trust_recourse.schema.guard import locks, one_hot, usual_bounds
-from trust_recourse.schema.infer import as_table, inferred, refuse_unfinished
+from trust_recourse.schema.guess.infer import as_table, inferred, refuse_unfinished
+from trust_recourse.schema.guess.scale import Scale, refuse_unknown_scale, spread
 from trust_recourse.schema.lifted import WITHOUT, Lifted, lifted
 from trust_recourse.schema.relations import Relation, read_relation
-from trust_recourse.schema.scalars import INF, Floats, Value, plain, same, scalars
-from trust_recourse.schema.scale import Scale, refuse_unknown_scale, spread
 from trust_recourse.schema.text import (
     MOST_BYTES,
     feature_from_dict,
@@ -36,7 +37,6 @@ from trust_recourse.schema.text import (
     refuse_unknown_fields,
     to_yaml,
 )
-from trust_recourse.wording import near, some, written
 
 SHOWN = 3  # rows that an error names
 ANYTHING = "any to any"

@@ -10,10 +10,10 @@ from typing import Any
 
 import yaml
 
+from trust_recourse.io.wording import near, written
 from trust_recourse.schema.errors import SchemaError
 from trust_recourse.schema.feature import Feature
 from trust_recourse.schema.relations import Relation
-from trust_recourse.wording import near, written
 
 MOST_BYTES = 1 << 20  # of a file
 MOST_NODES = 2**16  # values and keys in it: two thousand features with all they can say

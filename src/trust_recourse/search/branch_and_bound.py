@@ -21,9 +21,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trust_recourse import _native, cancel
+from trust_recourse import _native
 from trust_recourse._native import Said
-from trust_recourse.cells import MORE, STATE, Candidates, Condition, Floats, Ints
+from trust_recourse.io import cancel
+from trust_recourse.models.seam import MORE, STATE, Candidates, Condition, Floats, Ints
 from trust_recourse.search.following import Following
 
 NODES_A_CALL = 256  # between two looks at the clock, at most; of great models fewer

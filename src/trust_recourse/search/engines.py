@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from trust_recourse.question import Point
+    from trust_recourse.question.question import Point
 
 Engine = Literal["auto", "exact", "portfolio", "tpe", "gp", "spheres", "wachter"]
 Anywhere = Literal["auto", "exact", "portfolio", "tpe", "gp", "spheres"]  # these ask any model
@@ -28,31 +28,31 @@ class ByTrial(NamedTuple):
 
 
 def _portfolio(_: Any, random_state: int) -> Search:
-    from trust_recourse.search import portfolio
+    from trust_recourse.search.blackbox import portfolio
 
     return partial(portfolio.portfolio, random_state=random_state)
 
 
 def _tpe(_: Any, random_state: int) -> Search:
-    from trust_recourse.search import bayes
+    from trust_recourse.search.blackbox import tpe as bayes
 
     return partial(bayes.tpe, random_state=random_state)
 
 
 def _gp(_: Any, random_state: int) -> Search:
-    from trust_recourse.search import bayes
+    from trust_recourse.search.blackbox import tpe as bayes
 
     return partial(bayes.gp, random_state=random_state)
 
 
 def _spheres(_: Any, random_state: int) -> Search:
-    from trust_recourse.search import spheres
+    from trust_recourse.search.blackbox import spheres
 
     return partial(spheres.spheres, random_state=random_state)
 
 
 def _wachter(model: Any, _: int) -> Search:
-    from trust_recourse.search import wachter
+    from trust_recourse.search.blackbox import wachter
 
     return partial(wachter.wachter, network=wachter.Network.of(model))
 
@@ -82,6 +82,6 @@ def lacking(engine: str) -> str:
     """What an engine does without, as a package is absent; '' if nothing."""
     if engine != "portfolio":
         return ""
-    from trust_recourse.search import portfolio
+    from trust_recourse.search.blackbox import portfolio
 
     return portfolio.lacking()

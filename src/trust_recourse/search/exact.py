@@ -19,8 +19,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from trust_recourse import cancel
-from trust_recourse.cells import (
+from trust_recourse.io import cancel
+from trust_recourse.models.on_cells import common
+from trust_recourse.models.seam import (
     Candidates,
     Condition,
     Floats,
@@ -31,9 +32,8 @@ from trust_recourse.cells import (
     Score,
     Wish,
 )
-from trust_recourse.cost import theirs
-from trust_recourse.on_cells import common
-from trust_recourse.question import SLACK, Point, Problem, Radius, Target
+from trust_recourse.question.cost import theirs
+from trust_recourse.question.question import SLACK, Point, Problem, Radius, Target
 from trust_recourse.schema import ActionSet, Feature, Schema
 from trust_recourse.schema.relations import equal, only
 from trust_recourse.schema.steps import moved, multiple_below, steps_to

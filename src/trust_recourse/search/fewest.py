@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from trust_recourse.fewest import (
+from trust_recourse.question.fewest import (
     Fewest,
     at_least,
     counted,
@@ -17,7 +17,7 @@ from trust_recourse.fewest import (
     uncapped,
     within,
 )
-from trust_recourse.question import Point, Problem
+from trust_recourse.question.question import Point, Problem
 from trust_recourse.search.exact import Answer, Exact
 
 Cheapest = Callable[[Exact, float], Answer]  # an engine and a gap → its answer

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trust_recourse.cells import Candidates, Cells, Condition, Floats, Ints, Score
+from trust_recourse.models.seam import Candidates, Cells, Condition, Floats, Ints, Score
 from trust_recourse.search.branch_and_bound import ROUNDING, BranchAndBound
 from trust_recourse.search.following import Following
 

@@ -24,10 +24,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trust_recourse import cancel
-from trust_recourse.cells import Candidates, Cells, Floats, Ints, Score
-from trust_recourse.cost import Cost
-from trust_recourse.question import Target, changed
+from trust_recourse.io import cancel
+from trust_recourse.models.seam import Candidates, Cells, Floats, Ints, Score
+from trust_recourse.question.cost import Cost
+from trust_recourse.question.question import Target, changed
 from trust_recourse.schema import ActionSet, Feature, FeatureActions
 from trust_recourse.schema.actions import MOST_LISTED
 from trust_recourse.schema.derived import Follows

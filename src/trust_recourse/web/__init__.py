@@ -8,7 +8,7 @@ OpenAPI · `guard`, `intake` and `metrics` stand before it · `serving` starts i
 
 from importlib.util import find_spec
 
-from trust_recourse.extras import absent
+from trust_recourse.io.extras import absent
 
 for _name in ("fastapi", "fastapi_offline", "prometheus_client", "uvicorn"):
     if find_spec(_name) is None:

@@ -21,14 +21,14 @@ from pydantic import (
     model_validator,
 )
 
-from trust_recourse import question
-from trust_recourse.cost import why_no_sum
+from trust_recourse.io.wording import near
+from trust_recourse.question import question
+from trust_recourse.question.cost import why_no_sum
+from trust_recourse.question.vocabulary import HELP, Mode, PlausibleBy, outside
 from trust_recourse.report.institution import SHARED
 from trust_recourse.report.shortfall import Method
 from trust_recourse.search.engines import Anywhere
 from trust_recourse.search.frontier import FINEST
-from trust_recourse.vocabulary import HELP, Mode, PlausibleBy, outside
-from trust_recourse.wording import near
 
 WHOLE = 2**53  # beyond it floats skip whole numbers
 MOST = 10_000  # of anything in a list, whatever the server's own limit

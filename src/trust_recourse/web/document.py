@@ -12,7 +12,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from trust_recourse.recourse import Recourse
+from trust_recourse.answers.recourse import Recourse
 from trust_recourse.schema import Feature
 from trust_recourse.web import bodies
 from trust_recourse.web.problems import KINDS, MEDIA

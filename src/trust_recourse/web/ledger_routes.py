@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal, TypeVar
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import AfterValidator
 
+from trust_recourse.answers.result import Result
 from trust_recourse.certificate import Certificate
 from trust_recourse.ledger import Ledger, Promise
 from trust_recourse.ledger.judging import check as judge
-from trust_recourse.result import Result
 from trust_recourse.web import bodies
 from trust_recourse.web.problems import Problem
 from trust_recourse.web.questions import book, chosen, put, values, within

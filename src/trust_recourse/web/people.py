@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trust_recourse.schema.scalars import plain
+from trust_recourse.io.scalars import plain
 from trust_recourse.schema.steps import multiple_below
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.routing import Match, Mount
 
-from trust_recourse.cancel import Cancelled
 from trust_recourse.certificate import CertificateError
+from trust_recourse.io.cancel import Cancelled
+from trust_recourse.io.wording import shortened
 from trust_recourse.ledger import (
     LedgerChangedError,
     LedgerError,
@@ -26,7 +27,6 @@ from trust_recourse.report.letter import ProtectedReasonError, UnsignedReviewErr
 from trust_recourse.report.profiles import LateLetterError, MissingFieldsError
 from trust_recourse.schema.errors import SchemaError
 from trust_recourse.web.state import Busy, TooLong
-from trust_recourse.wording import shortened
 
 MEDIA = "application/problem+json"
 PLACE = "/v1/problems"  # where the kinds are told; a problem's type points into it

@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request, Response
 
+from trust_recourse.answers.result import unproved
 from trust_recourse.certificate import Certificate, CertificateError, check, why_not
 from trust_recourse.ledger import Promise
-from trust_recourse.question import Target
+from trust_recourse.question.question import Target
 from trust_recourse.report.answers import answers, how_far, ranges, safety, steps
 from trust_recourse.report.letter import Letter
 from trust_recourse.report.pdf import pdf
-from trust_recourse.result import unproved
 from trust_recourse.web import bodies
 from trust_recourse.web.problems import Problem
 from trust_recourse.web.questions import (

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
-from trust_recourse import strict_json
+from trust_recourse.io import strict_json
 from trust_recourse.web.problems import Problem, problem_of
 
 Done = TypeVar("Done")

@@ -14,8 +14,8 @@ from fastapi.responses import PlainTextResponse
 from fastapi_offline import FastAPIOffline
 
 from trust_recourse import __version__
-from trust_recourse.cancel import Cancelled
-from trust_recourse.schema.scalars import plain
+from trust_recourse.io.cancel import Cancelled
+from trust_recourse.io.scalars import plain
 from trust_recourse.web import bodies
 from trust_recourse.web.document import Worked, document
 from trust_recourse.web.guard import Guard

@@ -18,10 +18,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from trust_recourse.cancel import Cancelled, cancellable, check
-from trust_recourse.measure import plausible_by
+from trust_recourse.answers.measure import plausible_by
+from trust_recourse.io.cancel import Cancelled, cancellable, check
+from trust_recourse.question.vocabulary import TIME_LIMIT
 from trust_recourse.report.institution import Institution
-from trust_recourse.vocabulary import TIME_LIMIT
 from trust_recourse.web.people import person_like
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from trust_recourse import Recourse
     from trust_recourse.ledger import Ledger
-    from trust_recourse.question import Plausible
+    from trust_recourse.question.question import Plausible
 
 Given = TypeVar("Given")
 

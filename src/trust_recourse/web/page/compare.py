@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from trust_recourse.explain import Mover, RuleExplanation, explainable
-from trust_recourse.explain.comparison import Writing
-from trust_recourse.question import option_name
+from trust_recourse.answers.explain import Mover, RuleExplanation, explainable
+from trust_recourse.answers.explain.comparison import Writing
+from trust_recourse.question.question import option_name
 from trust_recourse.report.answers import SIGMA
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import grid, note, status_line
@@ -19,7 +19,7 @@ from trust_recourse.web.page.words import cost, percent
 
 if TYPE_CHECKING:
     from trust_recourse import Result
-    from trust_recourse.explain import Comparison
+    from trust_recourse.answers.explain import Comparison
     from trust_recourse.web.page.session import Session
 
 RULES = 8  # told one by one, with their literals

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from nicegui import ui
 
-from trust_recourse.question import option_name
+from trust_recourse.io.wording import unbroken
+from trust_recourse.question.question import option_name
 from trust_recourse.report.evidence import evidence
 from trust_recourse.report.language import language_of
 from trust_recourse.report.letter import ProtectedReasonError, UnsignedReviewError
@@ -19,7 +20,6 @@ from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
 from trust_recourse.web.page.profile import ProfileFields, label
 from trust_recourse.web.page.promises import LookUp, outstanding, promise_once
-from trust_recourse.wording import unbroken
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

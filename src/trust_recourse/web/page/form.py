@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from nicegui import ui
 
-from trust_recourse.schema.scalars import plain
+from trust_recourse.io.scalars import plain
+from trust_recourse.io.wording import unbroken, written
 from trust_recourse.web.page.features import FeatureList
 from trust_recourse.web.page.words import follows
-from trust_recourse.wording import unbroken, written
 
 if TYPE_CHECKING:
     import pandas as pd

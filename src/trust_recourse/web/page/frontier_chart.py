@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
+from trust_recourse.io.wording import signed
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
 from trust_recourse.web.page.question import next_level, steps
 from trust_recourse.web.page.words import cost, percent
-from trust_recourse.wording import signed
 
 if TYPE_CHECKING:
     import pandas as pd

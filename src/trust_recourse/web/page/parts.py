@@ -7,7 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
-from trust_recourse.wording import unbroken
+from trust_recourse.io.wording import unbroken
 
 
 def heading(text: str, level: int = 2) -> None:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from trust_recourse.io.wording import unbroken
 from trust_recourse.web.page.accepted import SHOWN
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, on_a_phone_go_to, press, status_line
 from trust_recourse.web.page.words import percent
-from trust_recourse.wording import unbroken
 
 if TYPE_CHECKING:
     from trust_recourse.web.page.people import FoundPage, Listed, PeopleTable

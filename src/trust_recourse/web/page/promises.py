@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
+from trust_recourse.io.wording import unbroken
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import grid, heading, note, press, status_line
-from trust_recourse.wording import unbroken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

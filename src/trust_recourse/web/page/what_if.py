@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from trust_recourse.io.wording import signed
 from trust_recourse.web.page.form import Form
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import grid, heading, note, press, status_line
 from trust_recourse.web.page.question import Trial, tried
 from trust_recourse.web.page.words import cost, limits, percent
-from trust_recourse.wording import signed
 
 if TYPE_CHECKING:
     from trust_recourse import Option
-    from trust_recourse.explain import Explanation
+    from trust_recourse.answers.explain import Explanation
     from trust_recourse.web.page.session import Session
 
 MOVERS = 6  # rules or terms told one by one

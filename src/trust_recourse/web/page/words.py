@@ -7,7 +7,8 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trust_recourse import Status, wording
+from trust_recourse import Status
+from trust_recourse.io import wording
 from trust_recourse.web.page.question import must_stay_missing
 
 if TYPE_CHECKING:

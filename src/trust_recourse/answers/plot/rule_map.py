@@ -1,0 +1,128 @@
+"""Rules by their literals: how surely each belongs, and which literals hold at which point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trust_recourse.answers.plot.style import (
+    BLACK,
+    GREY,
+    SMALL,
+    WHITE,
+    new_axes,
+    note,
+    shortened,
+    titled,
+)
+from trust_recourse.answers.plot.waterfall import LINE, explained, label
+from trust_recourse.question.question import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from trust_recourse.answers.explain import RuleExplanation
+
+MOST_RULES, MOST_LITERALS = 10, 24
+LEAST = 0.05  # literals less likely in every rule shown are left out
+
+
+@dataclass(frozen=True, eq=False)
+class RuleMapInfo:
+    """What `draw_rule_map` draws."""
+
+    rules: tuple[str, ...]
+    literals: tuple[str, ...]
+    inclusion: Floats  # (rules, literals)
+    points: tuple[str, ...]
+    holds: NDArray[np.bool_]  # (points, literals)
+    starts: tuple[int, ...]  # columns at which another feature's literals begin
+    left_out: tuple[int, int]  # rules and literals that tell less
+
+
+def rule_map_info(
+    explanation: RuleExplanation, rules: int = MOST_RULES, literals: int = MOST_LITERALS
+) -> RuleMapInfo:
+    """Gather the rules of the greatest shares and the literals likeliest to belong to them.
+
+    Literals come feature by feature, in the order of their thresholds. The points are the factual
+    and the two that are explained.
+    """
+    explained(explanation)
+    if explanation.by != "rule":
+        raise TypeError(
+            f"given an explanation by {explanation.noun}s, which have no literals; expected one of "
+            "a Tsetlin machine"
+        )
+    points, clauses = explanation.points, explanation.points.clauses
+    chosen = np.argsort(-np.abs(explanation.shown.clauses), kind="stable")[:rules]
+    best, o, owners = (
+        clauses.inclusion[chosen].max(axis=0), clauses.literals.n_literals, clauses.literals.owners
+    )  # fmt: skip
+    likeliest = [int(k) for k in np.argsort(-best, kind="stable")[:literals] if best[k] >= LEAST]
+    columns = sorted(likeliest, key=lambda k: (owners[k], k >= o, k))
+    shown = {place.name: place for place in (points.all[0], explanation.start, explanation.end)}
+    return RuleMapInfo(
+        tuple(label(explanation, int(j)) for j in chosen),
+        tuple(clauses.names[k] for k in columns),
+        clauses.inclusion[chosen][:, columns],
+        tuple(shown),
+        np.array([place.true[columns] for place in shown.values()]),
+        tuple(int(k) + 1 for k in np.flatnonzero(np.diff(owners[columns]))),
+        (len(clauses.inclusion) - len(chosen), 2 * o - len(columns)),
+    )
+
+
+def draw_rule_map(info: RuleMapInfo, axes: tuple[Axes, Axes] | None = None) -> tuple[Axes, Axes]:
+    """Draw inclusion probabilities as shades; above them a full mark where a literal holds."""
+    if axes is None:
+        wide = 3.4 + 0.26 * len(info.literals)
+        lines = sum(max(label.count("\n") + 1.5, 2.5) for label in info.rules)
+        longest = max([len(name) for name in info.literals], default=0)
+        tall = 1.2 + 0.07 * min(longest, 32) + LINE * lines + 0.25 * len(info.points)
+        ratio = [0.25 * len(info.points) + 0.1, LINE * lines]
+        top, below = new_axes((wide, tall), rows=2, sharex=True, height_ratios=ratio)
+    else:
+        top, below = axes
+    _points(top, info)
+    if not info.literals:
+        note(below, f"No literal belongs to a rule with a probability of {LEAST:g} or more.")
+        return top, below
+    shades = below.imshow(info.inclusion, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
+    for (row, column), pi in np.ndenumerate(info.inclusion):
+        if pi >= 0.1:
+            below.text(
+                column, row, f"{pi:.1f}"[1:] if pi < 0.95 else "1", ha="center", va="center",
+                fontsize=6, color=WHITE if pi > 0.5 else BLACK,
+            )  # fmt: skip
+    for column in info.starts:
+        below.axvline(column - 0.5, color=GREY, linewidth=0.8)
+    names = [shortened(name, 32) for name in info.literals]
+    below.set_xticks(range(len(names)), names, rotation=90, fontsize=SMALL)
+    below.set_yticks(range(len(info.rules)), list(info.rules), fontsize=SMALL)
+    below.figure.colorbar(shades, ax=[top, below], label="belongs to the rule with probability")
+    return top, below
+
+
+def _points(ax: Axes, info: RuleMapInfo) -> None:
+    for row, holds in enumerate(info.holds):
+        at = np.arange(len(holds))
+        style: dict[str, Any] = {"s": 22, "edgecolors": BLACK, "linewidths": 0.7}
+        ax.scatter(at[holds], np.full(holds.sum(), row), color=BLACK, **style)
+        ax.scatter(at[~holds], np.full((~holds).sum(), row), color=WHITE, **style)
+    ax.set_yticks(range(len(info.points)), list(info.points), fontsize=SMALL)
+    ax.set_ylim(len(info.points) - 0.4, -0.6)
+    ax.spines[:].set_visible(False)
+    ax.tick_params(bottom=False, labelbottom=False, left=False)
+    rules, literals = info.left_out
+    more = f"; {rules} rules and {literals} literals less telling are left out"
+    ax.set_title(
+        titled(
+            "Which literals belong to which rule (full mark: the literal holds there"
+            + (more if rules or literals else "") + ")", 90,
+        ),
+        fontsize=SMALL + 1, loc="left",
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Files, tables, text and processes: what every other package stands on."""

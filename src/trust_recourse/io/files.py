@@ -1,0 +1,67 @@
+"""Files read and written whole: never endless, never half."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+from trust_recourse.io.wording import shortened
+
+
+class FileError(ValueError):
+    """A file that cannot be read or written as it is, with the reason."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shortened(message))
+
+
+def read_whole(path: str | os.PathLike[str], most: int) -> str:
+    """Read a text in UTF-8 of at most so many bytes; a device or a pipe may have no end."""
+    source = Path(path)
+    if source.exists() and not source.is_file():
+        raise FileError(f"{source}: not a file; expected one with text in UTF-8")
+    with source.open("rb") as opened:
+        content = opened.read(most + 1)
+    if len(content) > most:
+        raise FileError(f"{source}: more than {most:,} bytes, the most that is read")
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise FileError(f"{source}: not a text in UTF-8 (byte {error.start})") from None
+
+
+def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Write a file whole or not at all, on disk before it has its name; text as UTF-8."""
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise FileError(f"{target}: the folder {target.parent} does not exist; make it first")
+    handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as out:
+            out.write(content.encode() if isinstance(content, str) else content)
+            out.flush()
+            os.fsync(out.fileno())
+        os.chmod(beside, 0o666 & ~_umask())
+        os.replace(beside, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(beside)
+        raise
+    sync_folder(target.parent)
+
+
+def sync_folder(path: str | os.PathLike[str]) -> None:
+    """Wait until the names in a folder are on disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,89 @@
+"""Reads scikit-learn's logistic regressions: a slope for each number, points for all else.
+
+The library multiplies matrices, in an order of its own, so its sums are ours but for rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from trust_recourse.models.readers.columns import Columns, UnreadableError, rows, told_apart
+from trust_recourse.models.readers.learnt import attributes
+from trust_recourse.models.seam import Floats
+from trust_recourse.models.sums.additive import Additive
+from trust_recourse.models.sums.classes import ClassSums
+from trust_recourse.models.sums.ensemble import labels, listed
+from trust_recourse.schema import Schema
+
+_DESCENT = "SGDClassifier"
+IN_TYPE_OF_TABLE = True  # float32 rows are multiplied in float32
+NAMES = ("LogisticRegression", "LogisticRegressionCV", _DESCENT)
+
+
+def read(model: Any, schema: Schema) -> tuple[Additive | ClassSums, Columns]:
+    """The same model as points and slopes, and what the library sees of rows."""
+    name, classes = type(model).__name__, np.asarray(model.classes_)
+    if name == _DESCENT and model.loss != "log_loss":
+        raise UnreadableError(
+            f"{name}, loss={model.loss!r}: its probability is no logistic function of a sum; learn "
+            "it with loss='log_loss'"
+        )
+    if len(classes) > 2 and (name == _DESCENT or getattr(model, "solver", "") == "liblinear"):
+        raise UnreadableError(
+            f"{name}, {len(classes)} classes: each is learnt against the rest, and their "
+            "probabilities are no softmax of sums; learn a LogisticRegression with another solver"
+        )
+    if getattr(model, "multi_class", None) in ("multinomial", "ovr"):
+        raise UnreadableError(f"{name}, multi_class={model.multi_class!r}: learn it without")
+    if blank := [feature.name for feature in schema if None in feature.missing]:
+        raise UnreadableError(
+            f"column {blank[0]!r} may be blank in the schema, but {name} takes no blanks"
+        )
+    coefficients = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
+    weights = np.atleast_2d(np.asarray(coefficients, float))
+    names = getattr(model, "feature_names_in_", None)
+    columns = Columns.of(schema, None if names is None else list(names), weights.shape[1], {})
+    by_feature = weights[:, np.argsort(columns.order)].tolist()
+    bases = np.ravel(model.intercept_).tolist()
+    if len(classes) > 2:
+        each = zip(by_feature, bases, strict=True)
+        return ClassSums(tuple(_sum(columns, row, base) for row, base in each), classes), columns
+    return _sum(columns, by_feature[0], bases[0], classes), columns
+
+
+def _sum(columns: Columns, weights: Sequence[float], base: float, classes: Any = (0, 1)) -> Any:
+    terms = (_term(columns, f, weight) for f, weight in enumerate(weights))
+    edges, points, slopes = zip(*terms, strict=True)
+    return Additive(columns.schema, edges, points, slopes=slopes, base=base, classes=classes)
+
+
+def predict_proba(model: Any, X: Any) -> Floats:
+    """What the library says of rows."""
+    return np.asarray(model.predict_proba(rows(X, getattr(model, "feature_names_in_", None))))
+
+
+def learnt(model: Any) -> Any:
+    """What is read of it."""
+    return attributes(model, "classes_", "coef_", "intercept_", "feature_names_in_", "loss")
+
+
+def watched(model: Any) -> bool:
+    """Whether attributes and arrays are all that it is: they are."""
+    del model
+    return True
+
+
+def _term(columns: Columns, f: int, weight: float) -> tuple[Floats, Floats, Floats]:
+    """The edges, points and slopes of one feature."""
+    feature, seen = columns.schema[f], weight * columns.seen[f]
+    size = len(labels(feature)) if listed(feature) else 0
+    if len(set(seen[size:].tolist())) > 1:
+        told_apart(feature)
+    missing = seen[size : size + 1]
+    if size:
+        cuts = np.empty(0) if feature.kind == "category" else np.arange(size - 1.0)
+        return cuts, np.append(seen[:size], missing), np.zeros(size + len(missing))
+    return np.empty(0), np.append(0.0, missing), np.append(weight, np.zeros(len(missing)))

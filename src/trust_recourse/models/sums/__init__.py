@@ -1,0 +1,1 @@
+"""Models that are sums of small terms: points, slopes, pairs, trees."""

@@ -1,0 +1,258 @@
+"""A sum term by term: what each adds, its exact share in a change, and its condition in words.
+
+A share is the Shapley value of "this feature moves from a to b": the mean, over all orders in which
+the features could move, of what its move brings. That of a sum is the sum of its terms'. A term is
+made of leaves, each worth v where a row lies in its box: on the way from a to b, where the p
+features have moved whose values at b alone are in the box, and the q have not whose values at a
+alone are. So each of the p has the share v (p − 1)! q! / (p + q)!, and each of the q
+− v p! (q − 1)! / (p + q)!: exact, however many features change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import comb
+
+from trust_recourse.models.parts import Bools, BoxParts
+from trust_recourse.models.seam import Cells, Floats, Ints
+
+if TYPE_CHECKING:
+    from trust_recourse.models.sums.ensemble import Leaves
+    from trust_recourse.models.sums.tables import Pair
+
+
+@dataclass(frozen=True, eq=False)
+class LeafParts(BoxParts):
+    """Terms that are made of leaves, such as trees."""
+
+    leaves: Leaves
+    calibrated: Callable[[float], float] | None = None  # the score of a confidence, where it is
+
+    def level(self, confidence: float) -> float:
+        """The score of a confidence, which may be calibrated after."""
+        return super().level(confidence) if self.calibrated is None else self.calibrated(confidence)
+
+    @cached_property
+    def uses(self) -> Bools:
+        """(T, F): whether a leaf of a term admits some cells of a feature and not others."""
+        first, term = self.grid.first_cell, self.leaves.term
+        found = np.zeros((int(term[-1]) + 1, len(first)), bool)
+        np.logical_or.at(found, term, ~np.logical_and.reduceat(self.leaves.allowed, first, axis=1))
+        return found
+
+    def at(self, codes: Floats) -> Floats:
+        """(T,): the value of the leaf in which a row lies."""
+        return self.scale * self.leaves.value[self._reached(self.grid.cells(codes[None])[0])]
+
+    def _reached(self, cells: Cells) -> Ints:
+        """(T,): the leaf of each term in which a row lies."""
+        found = self.leaves.allowed[:, self.grid.first_cell + cells].all(axis=1)
+        return np.flatnonzero(found)
+
+    def shares(self, a: Floats, b: Floats) -> Floats:
+        """(T, F): as at the top of this file, leaf by leaf."""
+        before, after = self.grid.cells(np.stack([a, b])) + self.grid.first_cell
+        here, there = self.leaves.allowed[:, before], self.leaves.allowed[:, after]
+        met = np.flatnonzero((here | there).all(axis=1))
+        here, there = here[met], there[met]
+        only_b, only_a = there & ~here, here & ~there
+        p, q = only_b.sum(axis=1), only_a.sum(axis=1)
+        orders = self.scale * self.leaves.value[met] / comb(p + q, p)
+        each = only_b * (orders / np.maximum(p, 1))[:, None]
+        each -= only_a * (orders / np.maximum(q, 1))[:, None]
+        found = np.zeros(self.uses.shape)
+        np.add.at(found, self.leaves.term[met], each)
+        return found
+
+    def name(self, term: int) -> str:
+        """Its number, as the library counts."""
+        return f"{self.words.term} {term}"
+
+    @property
+    def sentence(self) -> str:
+        """How trees make the score."""
+        return (
+            "Each tree asks a few of a person’s values, and adds a number to the "
+            f"{self.words.note}. How many ask each feature:"
+        )
+
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """How many terms use each feature, the most used first."""
+        many = self.uses.sum(axis=0)
+        order = [int(f) for f in np.argsort(-many, kind="stable")]
+        rows = [[self.grid.schema[f].title, str(many[f])] for f in order]
+        return ("feature", f"{self.words.terms} that ask it"), rows
+
+    def boxes(self, terms: Sequence[int], cells: Cells) -> list[Sequence[Bools]]:
+        """The cells of a leaf's path."""
+        leaves, ends = self._reached(cells), self.grid.first_cell[1:]
+        return [np.split(self.leaves.allowed[leaves[term]], ends) for term in terms]
+
+
+@dataclass(frozen=True, eq=False)
+class PointParts(BoxParts):
+    """A term for each feature: a number for each of its cells, and points per unit within it."""
+
+    points: Sequence[Floats]
+    slopes: Sequence[Floats]
+
+    @cached_property
+    def _sloped(self) -> list[bool]:
+        return [bool(each.any()) for each in self.slopes]
+
+    @property
+    def kind(self) -> str:
+        """Points of each feature."""
+        return f"a sum of the {self.words.score} of {len(self.points)} features"
+
+    @cached_property
+    def uses(self) -> Bools:
+        """(F, F): whether a feature's values have different numbers."""
+        differ = (bool(np.ptp(each) > 0) for each in self.points)
+        return np.diag([a or b for a, b in zip(differ, self._sloped, strict=True)])
+
+    def at(self, codes: Floats) -> Floats:
+        """(F,): the number of the cell in which each feature lies, and its slope · the value."""
+        cells = self.grid.cells(codes[None])[0].tolist()
+        each = zip(self.points, self.slopes, cells, np.nan_to_num(codes).tolist(), strict=True)
+        return self.scale * np.array([points[c] + slopes[c] * x for points, slopes, c, x in each])
+
+    def shares(self, a: Floats, b: Floats) -> Floats:
+        """(F, F): a feature's own change."""
+        return np.diag(self.at(b) - self.at(a))
+
+    def name(self, term: int) -> str:
+        """It is a bin of its feature, or points per unit."""
+        kind = "points per unit" if self._sloped[term] else "bin"
+        return f"{kind} of {self.grid.schema[term].title}"
+
+    @property
+    def sentence(self) -> str:
+        """How bins and slopes make the score."""
+        more = " A number with points per unit adds these times itself, too." * any(self._sloped)
+        return (
+            f"Each value lies in a bin, and adds what that is worth to the {self.words.note}.{more}"
+        )
+
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """Every bin and its points."""
+        rows = []
+        for f, (feature, points) in enumerate(zip(self.grid.schema, self.points, strict=True)):
+            slopes = (self.scale * self.slopes[f]).tolist()
+            for cell, number in enumerate((self.scale * points).tolist()):
+                told = self.grid.statement(f, np.arange(len(points)) == cell) or "any"
+                unit = f" and {slopes[cell]:+g} per {feature.unit or 'unit'}" * (slopes[cell] != 0)
+                rows.append([feature.title, told, f"{number:+g}{unit}"])
+        return ("feature", "bin", self.words.score), rows
+
+    def conditions(self, terms: Sequence[int], a: Floats, b: Floats) -> list[str]:
+        """The bins in which both rows lie; of a number with points per unit the values."""
+        told = super().conditions(terms, a, b)
+        for at, f in enumerate(terms):
+            if f < len(self.points) and self._sloped[f]:  # pairs come after them
+                here, there = (self.grid.schema[f].describe_code(float(x[f])) for x in (a, b))
+                told[at] = f"{self.grid.schema[f].title} = " + " → ".join(
+                    dict.fromkeys((here, there))
+                )
+        return told
+
+    def boxes(self, terms: Sequence[int], cells: Cells) -> list[Sequence[Bools]]:
+        """The feature's cell, and any of all others."""
+        whole = [np.ones(size, bool) for size in self.grid.sizes.tolist()]
+        return [[*whole[:f], np.arange(len(whole[f])) == cells[f], *whole[f + 1 :]] for f in terms]
+
+
+@dataclass(frozen=True, eq=False)
+class TableParts(PointParts):
+    """A term for each feature, then one for each pair of them.
+
+    What a pair changes is shared as by the leaves of a tree: each of its two features has the mean
+    of what its move brings before and after the other's.
+    """
+
+    pairs: Sequence[Pair]
+
+    @property
+    def kind(self) -> str:
+        """Points of each feature and of pairs."""
+        many = len(self.pairs)
+        return f"{super().kind} and of {many} pair{'s' * (many > 1)} of them"
+
+    def _titles(self, term: int) -> list[str]:
+        """Those of a term's features."""
+        own = term < len(self.points)
+        features = (term,) if own else self.pairs[term - len(self.points)].features
+        return [self.grid.schema[f].title for f in features]
+
+    @cached_property
+    def uses(self) -> Bools:
+        """(T, F): whether a feature's cells have different numbers in a term."""
+        found = np.zeros((len(self.pairs), len(self.points)), bool)
+        for t, pair in enumerate(self.pairs):
+            for axis, (f, bins) in enumerate(zip(pair.features, pair.bins, strict=True)):
+                found[t, f] = (np.ptp(pair.table.take(bins, axis=axis), axis=axis) > 0).any()
+        return np.concatenate([super().uses, found])
+
+    def at(self, codes: Floats) -> Floats:
+        """(T,): the number of the bin in which each feature, or pair of them, lies."""
+        cells = self.grid.cells(codes[None])
+        both = [float(pair.at(cells)[0]) for pair in self.pairs]
+        return np.concatenate([super().at(codes), self.scale * np.array(both)])
+
+    def shares(self, a: Floats, b: Floats) -> Floats:
+        """(T, F): a feature's own change, and of a pair's that with the other before and after."""
+        before, after = self.grid.cells(np.stack([a, b]))
+        change, found = self.at(b) - self.at(a), np.zeros(self.uses.shape)
+        np.fill_diagonal(found, change[: len(self.points)])
+        for t, pair in enumerate(self.pairs, len(self.points)):
+            f, g = pair.features
+            mixed = np.array([before, before])
+            mixed[0, f], mixed[1, g] = after[f], after[g]
+            first, second = self.scale * pair.at(mixed)  # where one of the two has moved
+            found[t, f] = (change[t] + first - second) / 2.0
+            found[t, g] = (change[t] - first + second) / 2.0
+        moved = ~((a == b) | (np.isnan(a) & np.isnan(b)))
+        return np.where(self.uses & moved, found, 0.0)  # what rounding leaves of no change is none
+
+    def name(self, term: int) -> str:
+        """It is a bin of its feature, or of two together."""
+        if term < len(self.points):
+            return super().name(term)
+        return f"{self.words.term} of {' and '.join(self._titles(term))} together"
+
+    @property
+    def sentence(self) -> str:
+        """How bins make the score."""
+        return f"{super().sentence} So do some values two together, in bins of both."
+
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """Every bin and its points; of pairs, which have many, between what these lie."""
+        head, rows = super().table()
+        more = []
+        for t, pair in enumerate(self.pairs, len(self.points)):
+            ends = self.scale * np.array([pair.table.min(), pair.table.max()])
+            told = f"{pair.table.size} {self.words.term}s of both"
+            low, high = sorted(ends.tolist())
+            more.append([" and ".join(self._titles(t)), told, f"{low:+g} to {high:+g}"])
+        return head, [*rows, *more]
+
+    def boxes(self, terms: Sequence[int], cells: Cells) -> list[Sequence[Bools]]:
+        """The feature's cell, or those in the same bins of a pair, and any of all others."""
+        found = []
+        for term in terms:
+            if term < len(self.points):
+                found += super().boxes([term], cells)
+                continue
+            box, pair = (
+                [np.ones(n, bool) for n in self.grid.sizes],
+                self.pairs[term - len(self.points)],
+            )
+            for f, bins in zip(pair.features, pair.bins, strict=True):
+                box[f] = bins == bins[cells[f]]
+            found.append(box)
+        return found

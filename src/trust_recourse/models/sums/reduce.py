@@ -1,0 +1,296 @@
+"""A smaller sum with the same cheapest answers: incumbents, reduced-cost fixing, and a rebuilt sum.
+
+First what is out of reach goes, and neighbouring cells that no leaf tells apart become one. Sweeps
+give good h and λ for the bound of `terms`; what they price least, mended, is an incumbent. A cell
+whose reduced cost lifts that bound above the incumbent is in no cheaper answer, so it goes, and so
+on with what is left. Where much is left, h and λ come from the root LP, solved by HiGHS: it has a
+variable for each cell and each leaf, and for each term, feature and set of its atoms, the leaves
+inside the set weigh no more than the cells of the set.
+
+None of this rests on the LP being right: bounds are computed anew from h and λ, and an incumbent
+is a point whose sum was added up.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from trust_recourse import _native
+from trust_recourse.models.seam import Floats, Ints
+from trust_recourse.models.sums.ensemble import Bools
+from trust_recourse.models.sums.layout import FIRST, TERM_LEAF, D, H, T, compact
+
+ROUNDS = 6  # of sweeps or the LP, and fixing
+FEW = 0.05  # of the cells: less than that fixed in a round ends it
+SMALL = 250  # cells, with so many or fewer no further round pays
+MARGIN = 1e-9  # of a cost, which rounding may bring
+LONGEST = 1e9  # seconds
+PATIENCE, PACE = 0.5, 5e8  # seconds for an incumbent, and leaves looked at in one
+HUGE = 1e6  # a multiplier, where nothing is enough
+
+
+class Step(NamedTuple):
+    """A multiplier and h, of all atoms that are in reach to begin with, by which cells go."""
+
+    multiplier: float
+    h: Floats
+
+
+class Reduced(NamedTuple):
+    """What is left: the cells of each feature that stay, and the sum on them."""
+
+    kept: list[Ints]  # positions among the cells that were given, of each feature
+    values: Floats
+    layout: Ints
+    base: float  # of the terms that became constant
+    h: Floats
+    multiplier: float
+    point: Ints | None  # the cells of the best point that was found
+    bound: float
+    room: Floats  # how much dearer than its cheapest a candidate of each cell that stays may be
+    steps: list[Step]
+
+
+class Asked(NamedTuple):
+    """That side · the sum lies between two ends; within `slack` of them it may or may not count."""
+
+    side: int
+    need: float
+    most: float
+    slack: float
+
+
+class Sum(NamedTuple):
+    """A sum of terms on cells: the values of its leaves, and the layout of both.
+
+    With a multiplier and h to begin with, where some are known.
+    """
+
+    values: Floats
+    layout: Ints
+    multiplier: float = 0.0
+    h: Floats | None = None
+
+
+def reduced(
+    whole: Sum,
+    costs: Floats,
+    asked: Asked,
+    incumbent: float,
+    related: frozenset[int],
+    accept: Callable[[Ints], bool],
+    deadline: float = math.inf,
+) -> Reduced | None:
+    """Fewer cells, with the same cheapest points that may be what is asked for.
+
+    `costs` are those of the cells in one row, ∞ where there is no candidate; what costs more than
+    the incumbent does not matter. Cells of related features are not merged. Sweeps come first, and
+    where they no longer pay the LP. None if nothing is left to search.
+    """
+    problem = _Problem(whole, costs, asked, related, deadline)
+    steps: list[Step] = []
+    point, by_lp = None, False
+    for turn in range(ROUNDS):
+        if (turn and problem.late) or not problem.many:
+            break
+        weights = problem.improved(incumbent, by_lp)
+        steps.append(problem.step)
+        bound, excess = problem.bound()
+        hopeless = bound > problem.dearest  # nothing is enough, whatever it costs
+        better = None if hopeless or bound > incumbent else problem.mended(weights)
+        if better is not None and (cost := float(costs[better].sum())) < incumbent:
+            point, incumbent = (better, cost) if accept(better) else (point, incumbent)
+        limit = incumbent + MARGIN * (1.0 + abs(incumbent))
+        stay = bound + excess <= limit
+        over = hopeless or not np.logical_or.reduceat(stay, problem.first).all()
+        if over:  # nothing costs so little, as this step shows: none of them goes
+            bound, stay[:] = math.inf if hopeless else limit, True
+        room = np.full(len(stay), np.inf) if over else np.maximum(limit - bound - excess, 0.0)
+        little = stay.mean() > 1.0 - FEW
+        room = room[problem.fewer(problem.told_apart(stay, excess))]
+        if over or len(room) <= SMALL or (little and by_lp):
+            break
+        by_lp = bool(little)
+    return problem.left(steps, point, bound, room) if problem.many else None
+
+
+class _Problem:
+    """The sum with costs and a target, on the cells that are left."""
+
+    def __init__(
+        self, whole: Sum, costs: Floats, asked: Asked, related: frozenset[int], deadline: float
+    ) -> None:
+        self.deadline, self.side = deadline, asked.side
+        self.values, self.layout = asked.side * whole.values, whole.layout
+        self.need, self.most, self.slack = asked.need, asked.most, asked.slack
+        self.apart = np.zeros(int(self.layout[D]), bool)
+        self.apart[list(related)] = True
+        self.given = self.layout[self.layout[FIRST] :]  # where the features' cells began
+        self.costs, self.cells = costs, np.arange(len(costs))
+        self.multiplier = whole.multiplier
+        self.h = np.zeros(int(self.layout[H])) if whole.h is None else whole.h
+        self.base, self.atoms = 0.0, np.arange(len(self.h))
+        self.fewer(np.isfinite(costs))
+        self.atoms = np.arange(len(self.h))  # those that proofs know
+        self.dearest = float(np.maximum.reduceat(self.costs, self.first).sum())  # of these points
+
+    @property
+    def many(self) -> int:
+        """How many leaves are left, of terms that are not constant."""
+        return len(self.values)
+
+    @property
+    def late(self) -> bool:
+        return time.monotonic() >= self.deadline
+
+    def fewer(self, stay: Bools) -> Ints:
+        """Leave out the other cells, and all that no longer matters; those that stay."""
+        found = compact(self.layout, stay, self.costs, self.apart)
+        constant = math.fsum(self.values[found.constant].tolist())
+        self.base, self.need = self.base + constant, self.need - constant
+        self.most -= constant
+        alive = found.atoms >= 0
+        h = np.full(int(found.layout[H]), np.inf)
+        np.minimum.at(h, found.atoms[alive], self.h[alive])
+        self.atoms = np.where(self.atoms < 0, -1, found.atoms[self.atoms])
+        self.values, self.layout, self.h = self.values[found.leaves], found.layout, h
+        self.costs, self.cells = self.costs[found.cells], self.cells[found.cells]
+        self.first = self.layout[self.layout[FIRST] :]
+        self.sizes = np.diff(self.first, append=len(self.costs))
+        self.__dict__.pop("taken", None)
+        return found.cells
+
+    def told_apart(self, stay: Bools, excess: Floats) -> Bools:
+        """These cells and, where no leaf tells them apart, the next ones, so that some does."""
+        stay, more = stay.copy(), 1
+        gone = np.flatnonzero(~stay)
+        gone = gone[np.argsort(excess[gone], kind="stable")]
+        while int(_native.living_leaves(self.layout, stay).sum()) == self.layout[T]:
+            stay[gone[:more]] = True
+            more *= 2
+        return stay
+
+    @cached_property
+    def taken(self) -> Bools:
+        """Which leaves take each cell."""
+        return _native.taken_by(self.layout)
+
+    @property
+    def step(self) -> Step:
+        """The multiplier and h as proofs know them."""
+        return Step(self.multiplier, np.append(self.h, 0.0)[self.atoms])
+
+    # ------------------------------------------------------------ good h and multipliers
+
+    def improved(self, incumbent: float, by_lp: bool) -> Floats:
+        """Better h and multiplier; how much speaks for each cell."""
+        if by_lp:
+            found = self._solved(self.costs) or self._solved(None)
+            if found is not None:
+                weights, self.multiplier, self.h = found
+                return weights
+        return self._swept(incumbent)
+
+    def _swept(self, incumbent: float) -> Floats:
+        if self.multiplier <= 0.0:
+            self.multiplier = self._guess()
+        memory = np.concatenate([[self.multiplier], self.h, np.ones(len(self.values))])
+        need, enough = self.need - self.slack, min(incumbent, 2.0 * self.dearest + 1.0)
+        _native.climb(self.values, self.layout, self.costs, need, enough, memory)
+        self.multiplier, self.h = float(memory[0]), memory[1 : 1 + len(self.h)]
+        return self.multiplier * _native.gains_at(self.layout, self.h) - self.costs
+
+    def _guess(self) -> float:
+        """A multiplier to begin with: the cost of all cells by what their terms are apart."""
+        spread = float(np.ptp(self.values)) if len(self.values) else 1.0
+        dear = self.costs[self.costs > 0.0]
+        return float(dear.mean() / spread) if len(dear) and spread > 0.0 else 1.0
+
+    def _solved(self, costs: Floats | None) -> tuple[Floats, float, Floats] | None:
+        """The weights of the cells in the LP, its multiplier, and its h of all atoms.
+
+        Without costs it is that for the greatest sum. None if time or the LP ran out.
+        """
+        if self.late:
+            return None
+        n, d, terms = len(self.costs), len(self.sizes), int(self.layout[T])
+        rows, columns, signs, entry, sets = _native.coupled(self.layout)
+        many, leaves = len(entry), len(self.values)
+        cost, above = np.zeros(n + leaves), np.zeros(many)
+        if costs is None:
+            cost[n:] = -self.values
+        else:
+            cost[:n] = costs
+            above = np.append(above, self.slack - self.need)
+            rows = np.concatenate([rows, np.full(leaves, many)])
+            columns = np.concatenate([columns, n + np.arange(leaves)])
+            signs = np.concatenate([signs, -self.values])
+        starts = self.layout[self.layout[TERM_LEAF] :][: terms + 1]
+        part = np.concatenate(
+            [np.arange(d).repeat(self.sizes), d + np.arange(terms).repeat(np.diff(starts))]
+        )
+        from scipy.optimize import linprog  # loads much
+        from scipy.sparse import coo_array
+
+        one = coo_array((np.ones(len(cost)), (part, np.arange(len(cost)))), (d + terms, len(cost)))
+        found = linprog(
+            cost,
+            A_ub=coo_array((signs, (rows, columns)), (len(above), len(cost))).tocsr(),
+            b_ub=above,
+            A_eq=one.tocsr(),
+            b_eq=np.ones(d + terms),
+            bounds=(0, None),
+            method="highs",
+            options={"time_limit": min(self.deadline - time.monotonic(), LONGEST)},
+        )
+        if found.status != 0:
+            return None
+        weights = found.x[:n]
+        duals = np.maximum(-found.ineqlin.marginals, 0.0)
+        if costs is None:
+            return weights, HUGE, _native.priced_h(self.layout, entry, sets, duals)
+        multiplier = float(duals[-1])
+        if multiplier <= 0.0:
+            return weights, 0.0, np.zeros(int(self.layout[H]))
+        return weights, multiplier, _native.priced_h(self.layout, entry, sets, duals / multiplier)
+
+    # ------------------------------------------------------------ bounds and incumbents
+
+    def bound(self) -> tuple[float, Floats]:
+        """What every answer costs at least, and how much more with each cell."""
+        gains = _native.gains_at(self.layout, self.h)
+        total = _native.total_constant(self.layout, self.values, self.h)
+        need = self.need - self.slack
+        priced = self.costs - self.multiplier * gains
+        least = np.minimum.reduceat(priced, self.first)
+        size = abs(total) + abs(need) + float(np.abs(self.h).sum())  # they may cancel out
+        bound = self.multiplier * (need - total) + float(least.sum())
+        bound -= 1e-10 * (1.0 + self.multiplier * size + float(np.abs(least).sum()))
+        return bound, priced - least.repeat(self.sizes)
+
+    def mended(self, weights: Floats) -> Ints | None:
+        """A cheap point that is enough, near that of the greatest weights; None if none found."""
+        ends = zip(self.first.tolist(), self.sizes.tolist(), strict=True)
+        point = np.array([a + int(weights[a : a + n].argmax()) for a, n in ends])
+        seconds = min(self.deadline - time.monotonic(), PATIENCE)
+        found = _native.mend(
+            self.taken, self.values, self.costs, self.first, self.sizes, point,
+            self.need + self.slack, self.most - self.slack, int(seconds * PACE),
+        )  # fmt: skip
+        return self.cells[point] if found < math.inf else None
+
+    # ------------------------------------------------------------ what is left
+
+    def left(self, steps: list[Step], point: Ints | None, bound: float, room: Floats) -> Reduced:
+        """The sum on the cells that stay."""
+        kept = np.split(self.cells - self.given.repeat(self.sizes), self.first[1:])
+        return Reduced(
+            kept, self.side * self.values, self.layout, self.side * self.base, self.h,
+            self.multiplier, point, bound, room, steps,
+        )  # fmt: skip

@@ -1,0 +1,136 @@
+"""The machine as clauses: what each states of every feature, and in which words.
+
+A clause's literals belong to it only with a probability, so few are ever sure. What it *states* of
+a feature are the cells where the feature lets it fire with at least half its best probability; a
+clause that no feature holds back so far states nothing and is called weak. A clause whose literals
+contradict each other for sure never fires, so it holds nowhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from trust_recourse.models.seam import all_of
+from trust_recourse.models.tsetlin import inference
+from trust_recourse.models.tsetlin.links import Link, Logistic
+from trust_recourse.models.tsetlin.literals import Literals
+from trust_recourse.schema import Schema
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Cells = NDArray[np.int32]
+
+STATED = 0.5  # of a feature's greatest factor: from there on a clause states the cell
+LEAST_SHOWN = 0.005  # literals of less inclusion are not named beside a rule
+SHOWN_LITERALS = 4  # the strongest literals named beside a rule
+
+
+@dataclass(frozen=True, eq=False)
+class Clauses:
+    """What explains a machine; made once for each, and fixed."""
+
+    literals: Literals
+    names: list[str]  # of the literals, negations last
+    inclusion: Floats  # (C, 2o)
+    polarity: NDArray[np.int64]
+    votes_for: tuple[Any, ...]  # each clause's class
+    dominance: Floats  # mean firing over the rows learnt from: of class 1 less of class 0
+    factors: Floats  # (Σ cells, C)
+    empty: Floats
+    link: Link
+
+    def factors_at(self, cells: Cells) -> Floats:
+        """(n, F, C): each feature's factor in each clause."""
+        return np.asarray(self.factors[self.literals.grid.first_cell + cells])
+
+    # ------------------------------------------------------------ what a clause states
+
+    @cached_property
+    def stated(self) -> Bools:
+        """(Σ cells, C): the cells that a clause states of their feature."""
+        best = np.repeat(self._best, self.literals.grid.sizes, axis=0)
+        return np.asarray((self.factors >= STATED * best) & (best > 0.0))
+
+    @cached_property
+    def _best(self) -> Floats:
+        """(F, C): each feature's greatest factor."""
+        return np.asarray(np.maximum.reduceat(self.factors, self.literals.grid.first_cell))
+
+    @cached_property
+    def depends(self) -> Bools:
+        """(F, C): whether a clause that can fire depends on a feature at all, however little.
+
+        A clause that weighs nothing depends on nothing. A feature that no clause depends on moves
+        no confidence: it could be left out.
+        """
+        least = np.minimum.reduceat(self.factors, self.literals.grid.first_cell)
+        return np.asarray((least < self._best) & ~self.never & self.link.counts)
+
+    @cached_property
+    def never(self) -> Bools:
+        """(C,): the clauses that cannot fire, whatever the row."""
+        return np.asarray((self._best == 0.0).any(axis=0))
+
+    @cached_property
+    def weak(self) -> Bools:
+        """(C,): the clauses that state nothing."""
+        return np.asarray(self.stated.all(axis=0))
+
+    def hold(self, cells: Cells) -> Bools:
+        """(n, C): whether what a clause states is so; a weak one states nothing that could be."""
+        everywhere = self.stated[self.literals.grid.first_cell + cells].all(axis=1)
+        return np.asarray(everywhere & ~self.weak)
+
+    def true(self, cells: Cells) -> Bools:
+        """(n, 2o): whether each literal holds, negations last."""
+        return inference.literal_rows(cells, self.literals.layout)
+
+    # ------------------------------------------------------------ words
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """Each clause's statement in the data's own units; a weak one by its strongest literals."""
+        ends = np.cumsum(self.literals.grid.sizes)[:-1]
+        of_features = np.split(self.stated, ends)
+        return tuple(self._words(j, of_features) for j in range(len(self.empty)))
+
+    def _words(self, j: int, of_features: list[Bools]) -> str:
+        if self.never[j]:
+            return "never fires, as it contradicts itself"
+        grid = self.literals.grid
+        parts = [grid.statement(f, stated[:, j]) for f, stated in enumerate(of_features)]
+        strongest = self.strongest(j, 2)
+        return all_of(parts) or (f"weak: {strongest}" if strongest else "weak")
+
+    def worded(self, schema: Schema) -> Clauses:
+        """The same with the labels and units of another schema of the same features."""
+        if schema is self.literals.schema:
+            return self
+        literals = replace(self.literals, schema=schema)
+        return replace(self, literals=literals, names=literals.names())
+
+    def strongest(self, j: int, most: int = SHOWN_LITERALS) -> str:
+        """The literals most likely to belong to a clause, with their probabilities."""
+        inclusion, names = self.inclusion[j], self.names
+        order = np.argsort(-inclusion, kind="stable")[:most]
+        shown = [f"{names[k]} ({inclusion[k]:.2f})" for k in order if inclusion[k] >= LEAST_SHOWN]
+        return "; ".join(shown)
+
+    def table(self) -> pd.DataFrame:
+        """One row per clause; see `PTMClassifier.rules`."""
+        table: dict[str, Any] = {
+            "votes_for": list(self.votes_for),
+            "rule": self.words,
+            "weak": self.weak,
+            "dominance": self.dominance,
+            "strongest": [self.strongest(j) for j in range(len(self.empty))],
+        }
+        if isinstance(self.link, Logistic):
+            table["weight"] = self.link.weights
+        return pd.DataFrame(table, index=pd.RangeIndex(len(self.empty), name="clause"))

@@ -1,0 +1,323 @@
+"""Links: how the firing of the clauses becomes a raw confidence M.
+
+    Votes      M = E[g(v)], v the vote, g tabulated at v = −C/2 … C/2: "margin" and "vote"
+    Logistic   M = σ(R), R = b + Σ_j w_j p_j q_j, weights w ≥ 0, p_j the polarity of a clause
+
+M rises with every clause that votes for class 1 and falls with every other, whichever the link.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trust_recourse.models.tsetlin import inference
+
+Floats = NDArray[np.float64]
+Layout = tuple[Any, Any, Any, Any, int]
+
+STEPS, ONE_STEP, LINEAR = 0, 1, 2  # g rises in equal steps, in one alone, or there is no g
+ROUNDING = 1e-12  # products in another order may differ from a prediction's by rounding
+TIE = 1e-13  # a confidence of one half but for rounding is a tie
+PENALTY = 0.5  # of half the squares of the weights; ½ to 2 did best out of fold on seven tables
+MOST_WEIGHT = 1e6  # far beyond, a clause that fires would always be all there is
+STEPS_NEAR = 30  # of the fit that begins with the weights of an epoch before
+MOST_ROWS = 200_000  # that weights are fitted on
+MOST_NUMBERS = 1 << 25  # of firing probabilities held for it
+
+
+class Scale(NamedTuple):
+    """A link as the kernel counts: its own number is (score − lowest) / width, within 0 and 1."""
+
+    kind: int  # STEPS, ONE_STEP or LINEAR
+    parts: tuple[Floats, Floats, Floats]
+    lowest: float = 0.0
+    width: float = 1.0
+    rounding: float = 0.0
+
+
+class Link(ABC):
+    """The map from firing probabilities q, (n, C), to raw confidences of class 1."""
+
+    @abstractmethod
+    def raw(self, q: Floats) -> Floats:
+        """(n,): raw confidence; a row's is its own, whatever other rows there are."""
+
+    @abstractmethod
+    def raw_of(self, score: Floats) -> Floats:
+        """The raw confidence that a score stands for: what `Scale` is a scale of."""
+
+    @abstractmethod
+    def drawn(
+        self, cells: Any, layout: Layout, inclusion: Floats, n_passes: int, rng: Any
+    ) -> Floats:
+        """Raw confidence at rows of cells from passes that draw every automaton anew."""
+
+    @abstractmethod
+    def slopes(self, q: Floats) -> Floats:
+        """(n, C): ∂M/∂q_j."""
+
+    @abstractmethod
+    def mean_slopes(self, a: Floats, b: Floats) -> Floats:
+        """(C,): the mean of ∂M/∂q_j along the straight path between two rows of q."""
+
+    @abstractmethod
+    def without(self, q: Floats) -> Floats:
+        """(n, C): raw confidence if one clause were silent."""
+
+    @abstractmethod
+    def scale(self, most: Floats, empty: Floats, order: Any, features: int) -> Scale:
+        """What the kernel needs, of clauses in this order that fire with at most so much."""
+
+    @property
+    @abstractmethod
+    def counts(self) -> NDArray[np.bool_]:
+        """(C,): the clauses that move M at all when they fire."""
+
+    @property
+    @abstractmethod
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What a model's fingerprint knows it by."""
+
+
+class Votes(Link):
+    """The mean of a function g of the vote, which never falls."""
+
+    def __init__(self, g: Floats) -> None:
+        self.g = g
+
+    @classmethod
+    def named(cls, name: str, n_clauses: int, T: float) -> Votes:
+        """The link of this name: linear between −T and T, or whether v ≥ 0."""
+        v = np.arange(n_clauses + 1) - n_clauses // 2
+        if name == "vote":
+            return cls((v >= 0).astype(float))
+        return cls(np.asarray((np.clip(v, -T, T) + T) / (2.0 * T)))
+
+    def raw(self, q: Floats) -> Floats:
+        """E[g(v)] by the law of the vote."""
+        m = inference.expectation(inference.vote_law(q), self.g)
+        return np.clip(_tied(m), 0.0, 1.0)
+
+    def raw_of(self, score: Floats) -> Floats:
+        """The raw confidence is its own score."""
+        return score
+
+    def drawn(
+        self, cells: Any, layout: Layout, inclusion: Floats, n_passes: int, rng: Any
+    ) -> Floats:
+        """The paper's estimate: the mean of g(v) over the passes."""
+        return inference.monte_carlo(cells, layout, inclusion, self.g, n_passes, rng)
+
+    def slopes(self, q: Floats) -> Floats:
+        """By how much confidence gains when a clause fires for sure: M is multilinear in q."""
+        return inference.slopes(q, self.g)
+
+    def mean_slopes(self, a: Floats, b: Floats) -> Floats:
+        """Along the path a slope is a polynomial, of which Gauss–Legendre is exact.
+
+        Its degree is at most C', the number of clauses that change, so ⌊C'/2⌋ + 1 nodes will do.
+        """
+        moved = b - a
+        nodes, weights = _path(int(np.count_nonzero(moved)) // 2 + 1)
+        return np.asarray(weights @ self.slopes(a + nodes[:, None] * moved))
+
+    def without(self, q: Floats) -> Floats:
+        """M is linear in each q_j, so silence takes q_j times its slope away."""
+        return np.clip(self.raw(q)[:, None] - q * self.slopes(q), 0.0, 1.0)
+
+    def scale(self, most: Floats, empty: Floats, order: Any, features: int) -> Scale:
+        """M itself, by the steps of g."""
+        del most, empty, order, features
+        steps = np.append(np.diff(self.g), 0.0)
+        rise = np.maximum.accumulate(steps)
+        fall = np.maximum.accumulate(steps[::-1])[::-1]
+        # the vote link has one step, so that slopes matter
+        kind = ONE_STEP if np.count_nonzero(steps) == 1 else STEPS
+        return Scale(kind, (self.g, rise, fall))
+
+    @property
+    def counts(self) -> NDArray[np.bool_]:
+        """All of them."""
+        return np.ones(len(self.g) - 1, dtype=bool)
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Its values."""
+        return {"link": self.g}
+
+
+class Logistic(Link):
+    """A logistic function of the clauses' weighted votes.
+
+    >>> link = Logistic(np.array([2.0, 1.0]), -0.5)
+    >>> link.raw(np.array([[1.0, 0.0], [0.0, 1.0]])).round(3)
+    array([0.818, 0.182])
+    """
+
+    def __init__(self, weights: Floats, intercept: float) -> None:
+        self.weights, self.intercept = weights, float(intercept)
+        self.error = 0.0  # of the score, by what was left out
+
+    @classmethod
+    def fit(cls, q: Floats, y: NDArray[np.int8], near: Logistic | None = None) -> Self:
+        """The weights ≥ 0 and the intercept of the least penalised log-loss on rows of q.
+
+        The squares of the weights are penalised. n rows never show that a chance is 0 or 1: two
+        rows more at which no clause fires, one of each class, keep the intercept from saying so.
+        From weights of a machine much like this one only some steps are taken: about as good, and
+        cheap enough to be judged by after each epoch.
+        """
+        sign, C = signs(q.shape[1]), q.shape[1]
+        q, y = np.ascontiguousarray(q), np.ascontiguousarray(y)
+
+        def loss(at: Floats) -> tuple[float, Floats]:
+            w, b = at[:C], float(at[C])
+            total, gradient = inference.log_loss(q, y, sign * w, b)
+            total += np.logaddexp(0.0, b) + np.logaddexp(0.0, -b) + PENALTY / 2.0 * w @ w
+            slope = np.append(sign * gradient[:C] + PENALTY * w, gradient[C] + np.tanh(b / 2.0))
+            return total / (len(y) + 2), slope / (len(y) + 2)
+
+        rate = (y.sum() + 1.0) / (len(y) + 2.0)
+        start = np.append(np.zeros(C), np.log(rate / (1.0 - rate)))
+        ends = [(0.0, MOST_WEIGHT)] * C + [(-MOST_WEIGHT, MOST_WEIGHT)]
+        how = {"maxiter": 1000, "maxfun": 2000, "ftol": 1e-13, "gtol": 1e-9}
+        if near is not None:
+            start = np.append(near.weights, near.intercept)
+            how |= {"maxiter": STEPS_NEAR}
+        from scipy.optimize import minimize  # loads much
+
+        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=ends, options=how).x
+        return cls(np.maximum(found[:C], 0.0), float(found[C]))
+
+    @classmethod
+    def of_signed(cls, signed: Floats, intercept: float, error: float = 0.0) -> Self:
+        """Of clauses whose votes and weights are told in one, and what was left out of them."""
+        made = cls(np.abs(signed), intercept)
+        made.signed, made.error = signed, error
+        return made
+
+    def divided(self, by: float) -> Logistic:
+        """With log-odds that are so many times smaller."""
+        ends = -MOST_WEIGHT, MOST_WEIGHT
+        return Logistic(np.clip(self.weights / by, *ends), np.clip(self.intercept / by, *ends))
+
+    @cached_property
+    def signed(self) -> Floats:
+        """(C,): w_j p_j."""
+        return np.asarray(signs(len(self.weights)) * self.weights)
+
+    def score(self, q: Floats) -> Floats:
+        """R, the log-odds of class 1; each row added up in one order."""
+        return inference.scores(q, self.signed, self.intercept)
+
+    def raw(self, q: Floats) -> Floats:
+        """σ(R)."""
+        return self.raw_of(self.score(q))
+
+    def log_loss(self, q: Floats, y: NDArray[np.int8]) -> float:
+        """The mean log-loss of rows of q, in nats."""
+        total, _ = inference.log_loss(q, y, self.signed, self.intercept)
+        return total / len(y)
+
+    def raw_of(self, score: Floats) -> Floats:
+        """σ, but one half within a tie."""
+        return _tied(inference.logistic(score))
+
+    def drawn(
+        self, cells: Any, layout: Layout, inclusion: Floats, n_passes: int, rng: Any
+    ) -> Floats:
+        """σ of the mean score over the passes: the mean of σ would tend to something else."""
+        mean = inference.monte_carlo_scores(
+            cells, layout, inclusion, self.signed, self.intercept, n_passes, rng
+        )
+        return self.raw_of(mean)
+
+    def slopes(self, q: Floats) -> Floats:
+        """σ'(R) w_j p_j."""
+        p = inference.logistic(self.score(q))
+        return np.asarray((p * (1.0 - p))[:, None] * self.signed)
+
+    def mean_slopes(self, a: Floats, b: Floats) -> Floats:
+        """R is linear along the path, so the mean of σ' is ΔM / ΔR, and σ'(R) where ΔR = 0.
+
+        For a small ΔR that is √(σ'(R_a) σ'(R_b)) · sinh(ΔR/2) / (ΔR/2), where nothing cancels.
+        """
+        R = self.score(np.stack([a, b]))
+        p, moved = inference.logistic(R), float(R[1] - R[0])
+        if abs(moved) < 1e-3:
+            mean = float(np.sqrt(np.prod(p * (1.0 - p)))) * (1.0 + moved**2 / 24.0)
+        else:
+            mean = float(p[1] - p[0]) / moved
+        return mean * self.signed
+
+    def without(self, q: Floats) -> Floats:
+        """σ(R − w_j p_j q_j)."""
+        return self.raw_of(self.score(q)[:, None] - q * self.signed)
+
+    def scale(self, most: Floats, empty: Floats, order: Any, features: int) -> Scale:
+        """R over its reachable range, with room around it for what rounding may do to a sum.
+
+        A product of d factors and a sum of C of them are off by so many roundings of their size.
+        """
+        C, signed = len(most), self.signed[order]
+        low, high = (
+            self.intercept + (part * most).sum()
+            for part in (np.minimum(signed, 0.0), np.maximum(signed, 0.0))
+        )
+        size = 1.0 + abs(self.intercept) + float((np.abs(signed) * (most + empty)).sum())
+        reach = max(high - low, size / 2.0**20)
+        lowest, width = float(low - reach / 8.0), float(1.25 * reach)
+        rounding = ROUNDING + 16.0 * (C + features + 4) * 2.0**-53 * size / width
+        rounding += self.error / width
+        line = np.append(signed, self.intercept - lowest) / width
+        return Scale(LINEAR, (line, np.array([rounding]), np.empty(0)), lowest, width, rounding)
+
+    @property
+    def counts(self) -> NDArray[np.bool_]:
+        """Those with a weight."""
+        return np.asarray(self.weights > 0)
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The weights and the intercept."""
+        return {"weights": self.weights, "intercept": np.array([self.intercept])}
+
+
+def some_rows(n: int, clauses: int, rng: np.random.Generator) -> Any:
+    """The rows to fit weights on: all, or as many as fit in memory, drawn by chance."""
+    most = min(MOST_ROWS, max(MOST_NUMBERS // clauses, 1000))
+    return slice(None) if n <= most else np.sort(rng.choice(n, most, replace=False))
+
+
+def signs(n_clauses: int) -> Floats:
+    """p: even clauses vote for class 1, odd ones against."""
+    return np.where(np.arange(n_clauses) % 2 == 0, 1.0, -1.0)
+
+
+def by_turns(signed: Floats) -> NDArray[np.int64]:
+    """An order in which clauses vote for and against by turns, as the kernel has them.
+
+    Where there are fewer of one kind, one more that weighs nothing, and never fires, fills in.
+    """
+    ways = np.flatnonzero(signed >= 0.0), np.flatnonzero(signed < 0.0)
+    found = np.full((max(1, *map(len, ways)), 2), len(signed))
+    for side, way in enumerate(ways):
+        found[: len(way), side] = way
+    return found.ravel()
+
+
+def _tied(m: Floats) -> Floats:
+    m[np.abs(m - 0.5) < TIE] = 0.5
+    return m
+
+
+@lru_cache(maxsize=256)
+def _path(n: int) -> tuple[Floats, Floats]:
+    """Gauss–Legendre nodes and weights on [0, 1]."""
+    x, w = np.polynomial.legendre.leggauss(n)
+    return (x + 1.0) / 2.0, w / 2.0

@@ -1,0 +1,300 @@
+"""The output: a manifest, then one Parquet file for each part, each there whole or not at all.
+
+    DIR/_batch.json          what was asked, of whom, by which model; written first
+    DIR/part-00000.parquet   one row for each person of the part
+
+Whoever starts the same work again finds by the names of the files what is done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import re
+import reprlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from trust_recourse.io.files import write_whole
+from trust_recourse.io.wording import some
+from trust_recourse.population.batch.people import PartSpan, Population
+from trust_recourse.question.question import Question
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+KIND, FORMAT = "trust-recourse batch", 2
+READ = (1, 2)  # format 1 had three parts of the question, by themselves
+MANIFEST = "_batch.json"
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+WHY = {
+    FileExistsError: "a file is in the way",
+    NotADirectoryError: "a file is in the way",
+    FileNotFoundError: "no folder can be made there",
+}
+PARTICULAR = re.compile(r"\d+|given .*?, expected", re.DOTALL)  # of a reason, to one person
+ELSEWHERE = "give another folder, or remove this one"
+
+
+class BatchError(ValueError):
+    """A folder of answers that cannot be used or gone on with, with the reason."""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Where the answers to one question about one input are written."""
+
+    path: Path
+    manifest: dict[str, Any]
+
+    @classmethod
+    @contextlib.contextmanager
+    def held(cls, path: str | os.PathLike[str], manifest: dict[str, Any]) -> Iterator[Folder]:
+        """Begin a folder, or go on with one if just the same was asked there of the same people.
+
+        A second process is kept from it meanwhile; one that was killed keeps nobody.
+        """
+        folder = cls(Path(path), manifest)
+        with _writable(folder.path):
+            folder.path.mkdir(parents=True, exist_ok=True)
+            lock = os.open(folder.path / ".lock", os.O_CREAT | os.O_RDWR)
+        try:
+            _lock(lock, folder.path)
+            folder._begin()
+            yield folder
+        finally:
+            os.close(lock)
+
+    def _begin(self) -> None:
+        for beside in self.path.glob(".*.tmp"):  # of a process that was killed as it wrote
+            beside.unlink()
+        if (self.path / MANIFEST).exists():
+            _refuse_another(self.path, _manifest(self.path), self.manifest)
+            return
+        self._write(MANIFEST, json.dumps(self.manifest, ensure_ascii=False, indent=1).encode())
+
+    def missing(self, spans: tuple[PartSpan, ...]) -> set[int]:
+        """The numbers of the parts that are not there, or not whole."""
+        return {span.number for span in spans if not self._has(span)}
+
+    def _has(self, span: PartSpan) -> bool:
+        """Whether a part is there, undamaged, with just its rows; it is read for that."""
+        try:
+            table = read_part(self.path / part_name(span.number), None)
+        except BatchError:
+            return False
+        rows: list[int] = table["row"].to_pylist()
+        return rows == list(range(span.first, span.first + span.rows))
+
+    def write(self, number: int, content: bytes) -> None:
+        """Write one part, whole or not at all."""
+        self._write(part_name(number), content)
+
+    def _write(self, name: str, content: bytes) -> None:
+        try:
+            write_whole(self.path / name, content)
+        except OSError as error:
+            mend = "make room" if error.errno in FULL else "put that right"
+            raise BatchError(
+                f"{self.path}: {name} could not be written ({os.strerror(error.errno or 0)}); "
+                f"{mend}, then start the same again: what is there is kept"
+            ) from None
+
+
+def part_name(number: int) -> str:
+    """The file of a part."""
+    return f"part-{number:05d}.parquet"
+
+
+def refuse_foreign(path: Path) -> None:
+    """Refuse a folder with files in it where no batch was begun; hidden ones do not count."""
+    with _writable(path):
+        found = os.listdir(path) if path.exists() else []
+    seen = sorted(name for name in found if not name.startswith("."))
+    if seen and MANIFEST not in seen:
+        raise BatchError(
+            f"{path}: has {some(seen)}, but no {MANIFEST}, so no batch was begun there; give a new "
+            "folder or an empty one"
+        )
+
+
+@contextlib.contextmanager
+def _writable(path: Path) -> Iterator[None]:
+    """Say of the folder as it was given that it cannot be written, and why."""
+    try:
+        yield
+    except OSError as error:
+        why = WHY.get(type(error)) or os.strerror(error.errno or 0)
+        raise BatchError(f"{path}: cannot be written ({why}); give another folder") from None
+
+
+def _lock(handle: int, path: Path) -> None:
+    try:
+        import fcntl
+    except ImportError:  # pragma: no cover - Windows
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise BatchError(
+            f"{path}: another process is at work on it; wait for it, or end it"
+        ) from None
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    try:
+        told = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BatchError(f"{path}: no {MANIFEST} in it, so no batch was begun there") from None
+    except (ValueError, RecursionError) as error:
+        raise BatchError(f"{path / MANIFEST}: damaged ({error}); {ELSEWHERE}") from None
+    if not isinstance(told, dict) or told.get("kind") != KIND:
+        raise BatchError(f"{path / MANIFEST}: not the manifest of a batch")
+    if told.get("format") not in READ:
+        raise BatchError(
+            f"{path / MANIFEST}: format {told.get('format')}; this version reads up to {FORMAT}"
+        )
+    return told
+
+
+def question_of(told: dict[str, Any]) -> Question:
+    """The question of a manifest, beside what is said of the model, its schema and its cost."""
+    if "question" in told:
+        return Question.from_dict(told["question"])
+    level, limit = float(told["confidence"]), told.get("node_limit")
+    return Question((level,), min_radius=told.get("min_radius"), node_limit=limit)
+
+
+def _refuse_another(path: Path, there: dict[str, Any], asked: dict[str, Any]) -> None:
+    """Refuse to go on with another question, or with other people, naming what differs."""
+    apart = [
+        words
+        for name in asked
+        for words in _apart(name.replace("_", " "), there.get(name), asked[name])
+    ]
+    if apart:
+        raise BatchError(f"{path}: was begun otherwise ({'; '.join(apart)}); {ELSEWHERE}")
+    untold = "cost functions of its own" if asked["cost_functions"] else None
+    if "plausible" in asked["question"] and asked["plausible"] is None:
+        untold = "a plausibility test of its own"
+    if asked["model"]["fingerprint"] is None:
+        untold = "a model without `fingerprint_`"
+    if untold:
+        raise BatchError(
+            f"{path}: was begun with {untold}, and whether it is the same now cannot be told; "
+            f"{ELSEWHERE}"
+        )
+
+
+def _apart(name: str, there: Any, now: Any) -> Iterator[str]:
+    """What differs, but for where something lay, which says nothing of what it is."""
+    if isinstance(there, dict) and isinstance(now, dict):
+        for key in dict.fromkeys((*there, *now)):
+            if key != "path":
+                yield from _apart(f"{name}, {key}", there.get(key), now.get(key))
+    elif isinstance(there, list) and isinstance(now, list) and len(there) == len(now):
+        for at, (old, new) in enumerate(zip(there, now, strict=True)):
+            key = old.get("name", at) if isinstance(old, dict) else at
+            yield from _apart(f"{name}, {key}", old, new)
+    elif there != now:
+        yield f"{name}: {reprlib.repr(there)} there, {reprlib.repr(now)} now"
+
+
+# ---------------------------------------------------------------- reading
+
+
+def manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What was asked in a folder, of whom, and by which model."""
+    return _manifest(Path(path))
+
+
+def parts(
+    path: str | os.PathLike[str], columns: Sequence[str] | None = None
+) -> Iterator[pd.DataFrame]:
+    """The answers in a folder, one part after another; an unfinished folder is refused at once.
+
+    With `columns` only these are read, and `row`.
+    """
+    folder, told = Path(path), manifest(path)
+    absent = [n for n in range(told["parts"]) if not (folder / part_name(n)).exists()]
+    if absent:
+        raise BatchError(
+            f"{path}: {len(absent)} of {told['parts']} parts are not there yet, such as "
+            f"{part_name(absent[0])}; start the same batch again, and it goes on"
+        )
+    return (_frame(folder / part_name(number), columns) for number in range(told["parts"]))
+
+
+def read(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """All answers in a folder, in the order of the input."""
+    return pd.concat(parts(path), ignore_index=True)
+
+
+def check(path: str | os.PathLike[str]) -> Counter[str]:
+    """Go through a finished folder: every row of the input exactly once; how many of each status.
+
+    One part is held at a time.
+    """
+    told, found, expected = manifest(path), Counter[str](), 0
+    for number, part in enumerate(parts(path, ["status"])):
+        rows = part["row"].tolist()
+        if rows != list(range(expected, expected + len(rows))):
+            raise BatchError(
+                f"{path}/{part_name(number)}: expected the rows from {expected} on, each once"
+            )
+        expected += len(rows)
+        found.update(part["status"])
+    if expected != told["input"]["rows"]:
+        raise BatchError(f"{path}: {expected} rows; the input had {told['input']['rows']}")
+    return found
+
+
+def reasons(path: str | os.PathLike[str]) -> list[tuple[str, int]]:
+    """Why people are unanswered, the commonest first: one of each kind, and how many there are."""
+    shown, found = dict[str, str](), Counter[str]()
+    for part in parts(path, ["reason"]):
+        for reason in part["reason"].dropna():
+            kind = PARTICULAR.sub("", reason)
+            shown.setdefault(kind, reason)
+            found[kind] += 1
+    return [(shown[kind], many) for kind, many in found.most_common()]
+
+
+def read_part(path: Path, columns: Sequence[str] | None) -> pa.Table:
+    """A part, or these columns of it and `row`; its checksums are verified."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as opened:
+            wanted = None if columns is None else list(dict.fromkeys(["row", *columns]))
+            held = opened.read(wanted, use_threads=False)
+        return held if wanted is None else held.select(wanted)  # which refuses an absent one
+    except (pa.ArrowException, OSError, KeyError) as error:
+        first = str(error).partition("\n")[0]
+        again = "remove it and start the same batch again"
+        raise BatchError(f"{path}: damaged ({first}); {again}") from None
+
+
+def _frame(path: Path, columns: Sequence[str] | None) -> pd.DataFrame:
+    table = read_part(path, columns)
+    nullable = {"int64": pd.Int64Dtype(), "bool": pd.BooleanDtype(), "string": pd.StringDtype()}
+    frame: pd.DataFrame = table.to_pandas(types_mapper=lambda of: nullable.get(str(of)))
+    return frame.astype({"row": "int64"})
+
+
+def told_of(source: Population) -> dict[str, Any]:
+    """What a manifest says of an input."""
+    return {
+        "path": str(source.path),
+        "bytes": source.size,
+        "sha256": source.sha256,
+        "rows": source.rows,
+    }

@@ -1,0 +1,1 @@
+"""The question: what is asked, at what cost, and the words for it."""

@@ -1,0 +1,162 @@
+"""What a careful reader of a table would write into its schema, each with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from trust_recourse.io.scalars import Floats
+from trust_recourse.io.wording import percent, punctuated, rounded, written
+from trust_recourse.schema.feature import Feature
+from trust_recourse.schema.guess.levels import levels
+from trust_recourse.schema.guess.meaning import measured, owed, rises
+from trust_recourse.schema.guess.sentinels import sentinels, unsaid
+from trust_recourse.schema.table import Schema
+
+ROUND = (10_000, 5000, 2500, 1000, 500, 250, 100, 50, 25, 20, 10, 5, 0.5, 0.25, 0.2, 0.05)
+NEARLY_ALL = 0.99  # of the values other than 0
+FEWEST = 10  # of them, for a step to be told
+CLOSE = 1e-4  # of a step: what rounding may leave
+
+
+class Proposal(NamedTuple):
+    """Fields of a column that its name and values suggest, and why."""
+
+    column: str
+    fields: dict[str, Any]
+    reason: str
+
+    @property
+    def order(self) -> str:
+        """The order that is proposed, from low to high, and what is taken as missing; "" if none.
+
+        >>> Proposal("pay", {"values": ("low", "high"), "missing": (None, "?")}, "").order
+        "pay: low | high; missing: a blank, '?'"
+        """
+        if "values" not in self.fields:
+            return ""
+        codes = ["a blank" if code is None else repr(code) for code in self.fields["missing"]]
+        words = self.fields["values"] if self.fields.get("kind", "ordinal") == "ordinal" else ()
+        parts = (" | ".join(map(str, words)), f"missing: {', '.join(codes)}" if codes else "")
+        return f"{self.column}: {'; '.join(filter(None, parts))}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        fields = {k: list(v) if isinstance(v, tuple) else v for k, v in self.fields.items()}
+        return {"column": self.column, "fields": fields, "reason": self.reason}
+
+
+def proposals(schema: Schema, X: pd.DataFrame) -> tuple[Proposal, ...]:
+    """What the names and values of a table suggest beyond the schema inferred from it.
+
+    Words are ordered where the numbers in them say how, or where they are known, as low, medium
+    and high are; what says that nothing is known, as "unknown" does, is missing. A number whose
+    values are nearly all multiples of 5, 10, 25, 100 and so on, or of 0.5 and the like, has that as
+    its step. What is owed or paid, by its name, may fall to 0. Time that passes and schooling only
+    rise. Nothing is changed by it: `proposed` is the schema with them.
+
+    >>> X = pd.DataFrame({"job_years": [2, 7], "savings": ["< 100", "100+"]})
+    >>> for each in proposals(Schema.infer(X), X):
+    ...     print(f"{each.column}: {each.reason}")
+    job_years: only rises: time passes (job years)
+    savings: ordered by the numbers in its words
+    """
+    columns = zip(schema, schema.encode(X).T, strict=True)
+    return tuple(each for feature, column in columns for each in _of(feature, column))
+
+
+def proposed(schema: Schema, found: tuple[Proposal, ...]) -> Schema:
+    """The schema with these proposals."""
+    for each in found:
+        schema = schema.update(each.column, **each.fields)
+    return schema
+
+
+def _of(feature: Feature, column: Floats) -> Iterator[Proposal]:
+    if words := _ordered(feature) or _unsaid(feature):
+        yield words
+        feature = replace(feature, **words.fields)
+    if step := _round(feature, column):
+        yield step
+    if nothing := _to_zero(feature, column):
+        yield nothing
+    if feature.direction is None and (why := rises(feature)):
+        yield Proposal(feature.name, {"direction": "increase"}, f"only rises: {why}")
+
+
+def _ordered(feature: Feature) -> Proposal | None:
+    found = levels(feature.values, feature.name) if feature.kind == "category" else None
+    if found is None:
+        return None
+    fields = {
+        "kind": "ordinal", "values": found.order, "scale": max(len(found.order) - 1.0, 1.0),
+        "missing": (*feature.missing, *found.without),
+    }  # fmt: skip
+    told = " and ".join(map(repr, found.without))
+    no_level = f"; {told} {'is no level' if len(found.without) == 1 else 'are no levels'}: missing"
+    return Proposal(feature.name, fields, f"ordered {found.known}{no_level if told else ''}")
+
+
+def _unsaid(feature: Feature) -> Proposal | None:
+    """Of words without an order too, what says that nothing is known is nothing to become."""
+    words = feature.values  # noqa: PD011 - a feature's, not a table's
+    gone = unsaid(words) if feature.kind == "category" else []
+    if not gone:
+        return None
+    fields = {
+        "kind": "category", "values": tuple(word for word in words if word not in gone),
+        "missing": (*feature.missing, *gone),
+    }  # fmt: skip
+    told = " and ".join(map(repr, gone))
+    says = "says" if len(gone) == 1 else "say"
+    return Proposal(feature.name, fields, f"{told} {says} that nothing is known: missing")
+
+
+def _round(feature: Feature, column: Floats) -> Proposal | None:
+    if not feature.numeric or feature.step is None:
+        return None
+    known, codes = _known(feature, column)
+    known = known[known != 0.0]
+    codes = [code for code in codes if code]
+    but = f", but for {' and '.join(map(written, codes))}" if codes else ""
+    for step in ROUND if len(known) >= FEWEST else ():
+        share = _on(known, step, feature.step)
+        if share >= NEARLY_ALL:
+            many = "all" if share == 1 else percent(share)
+            reason = (
+                f"steps of {punctuated(rounded(step))}: {many} of its values are multiples{but}"
+            )
+            return Proposal(feature.name, {"step": float(step)}, reason)
+    return None
+
+
+def _on(known: Floats, step: float, finer: float) -> float:
+    """The share of values that are multiples of a step, if that is several of the finer one."""
+    times = step / finer
+    several = round(times)
+    if several < 2 or abs(times - several) > CLOSE:
+        return 0.0
+    counted = known / finer
+    whole = np.rint(counted)
+    return float(((whole % several == 0) & (abs(counted - whole) <= CLOSE)).mean())
+
+
+def _to_zero(feature: Feature, column: Floats) -> Proposal | None:
+    """What is owed or paid may be nothing, also where nobody in the table has come so far."""
+    if not feature.numeric or not owed(feature.name):
+        return None
+    known, _ = _known(feature, column)
+    if not len(known) or known.min() <= 0:
+        return None
+    reason = f"may fall to 0, as what is owed or paid may: its least here is {written(known.min())}"
+    return Proposal(feature.name, {"lower": 0}, reason)
+
+
+def _known(feature: Feature, column: Floats) -> tuple[Floats, list[float]]:
+    """The values that are neither missing nor codes for it, and the codes."""
+    codes = sentinels(column, positive=measured(feature.name))
+    return column[~np.isnan(column) & ~np.isin(column, codes)], codes

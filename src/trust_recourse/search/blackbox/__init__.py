@@ -1,0 +1,1 @@
+"""Heuristic search for any model with probabilities: engines without proof."""
