@@ -27,7 +27,7 @@ from trust_recourse import (
 from trust_recourse.answers.retraining import save_all
 from trust_recourse.cli import app
 from trust_recourse.population.batch import Job, answer
-from trust_recourse.question.question import Question
+from trust_recourse.question import Question
 from trust_recourse.question.vocabulary import HELP, TIME_LIMIT, outside
 from trust_recourse.web.page.limits import judged
 from trust_recourse.web.page.session import Session

@@ -23,8 +23,8 @@ from trust_recourse import Feature, Recourse, Schema
 from trust_recourse.answers.measure import EachRow, Isolation, NearNeighbours
 from trust_recourse.answers.result import Result
 from trust_recourse.models import Additive
+from trust_recourse.question import Question, Status
 from trust_recourse.question.cost import Cost
-from trust_recourse.question.question import Question, Status
 from trust_recourse.search.engines import NAMES, Anywhere, Engine
 from worlds import LINKS, enumerated, machine, paper_machine, person_schema
 

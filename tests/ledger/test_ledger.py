@@ -35,7 +35,7 @@ from trust_recourse.ledger.entries import canonical, sha256, walk
 from trust_recourse.ledger.promises import stamp
 from trust_recourse.ledger.pseudonyms import VARIABLE, Key
 from trust_recourse.ledger.store import ENTRIES, NEWEST, SCHEMAS, SEALED, read_url
-from trust_recourse.question.question import Question
+from trust_recourse.question import Question
 from worlds import enumerated, machine, paper_machine, person_schema
 
 OF_NO_LEDGER = {"hash": sha256("[]"), "text": "[]"}

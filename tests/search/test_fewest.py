@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trust_recourse import Certificate, CertificateError, NearNeighbours, Recourse, Result, verify
+from trust_recourse.question import Question, Status, Target
 from trust_recourse.question.fewest import Fewest, n_changes
-from trust_recourse.question.question import Question, Status, Target
 from worlds import LINKS, enumerated, machine, paper_machine, person_schema
 
 law = settings(max_examples=100)

@@ -23,7 +23,7 @@ from page_server import HOSTILE, TEMPLATE, loans, patients
 from trust_recourse import Feature, Ledger, Recourse, Schema
 from trust_recourse.cli import app
 from trust_recourse.cli.serve import Service
-from trust_recourse.question.question import Question, Target
+from trust_recourse.question import Question, Target
 from trust_recourse.report.profiles import PROFILES
 from trust_recourse.web.page.cards import highest_words
 from trust_recourse.web.page.compare import AS_CARDS

@@ -21,16 +21,13 @@ from trust_recourse.answers.result import EXTRA, Result, of_model, read, unprove
 from trust_recourse.answers.retraining import Anew, Jury, Retrained
 from trust_recourse.io.frames import Frame, as_given, as_pandas
 from trust_recourse.io.progress import Progress
-from trust_recourse.io.scalars import is_number, plain, python
+from trust_recourse.io.scalars import Floats, is_number, plain, python
 from trust_recourse.io.wording import some
 from trust_recourse.models.readers import library as sums
 from trust_recourse.models.readers.learnt import Watch
 from trust_recourse.models.seam import Reduction, Score
 from trust_recourse.models.softmax import beside_strongest
-from trust_recourse.question.cost import Cost
-from trust_recourse.question.fewest import Fewest, within
-from trust_recourse.question.question import (
-    Floats,
+from trust_recourse.question import (
     Limit,
     Option,
     Plausible,
@@ -43,6 +40,8 @@ from trust_recourse.question.question import (
     Target,
     changed,
 )
+from trust_recourse.question.cost import Cost
+from trust_recourse.question.fewest import Fewest, within
 from trust_recourse.question.vocabulary import Mode
 from trust_recourse.schema import ActionSet, Relation, Schema, SchemaError
 from trust_recourse.search.diverse import diverse, levers, repeats

@@ -31,12 +31,10 @@ from trust_recourse.answers.measure import COPIES, Robustness, radius_boxes, rob
 from trust_recourse.certificate import Certificate, Proof, cost_parts, parts, shortened, why_not
 from trust_recourse.io import cancel, markup, strict_json
 from trust_recourse.io.files import write_whole
-from trust_recourse.io.scalars import plain
+from trust_recourse.io.scalars import Floats, plain
 from trust_recourse.io.wording import ceiled, level, significant, some
 from trust_recourse.models.softmax import Lead, told_shares
-from trust_recourse.question.fewest import Fewest, n_changes
-from trust_recourse.question.question import (
-    Floats,
+from trust_recourse.question import (
     Option,
     Point,
     Problem,
@@ -49,6 +47,7 @@ from trust_recourse.question.question import (
     formatted,
     option_name,
 )
+from trust_recourse.question.fewest import Fewest, n_changes
 from trust_recourse.question.vocabulary import TIME_LIMIT
 from trust_recourse.search.binding import binding
 from trust_recourse.search.exact import Exact, Norm, Traced, radius

@@ -45,8 +45,8 @@ from trust_recourse.population.audit.groups import (
 )
 from trust_recourse.population.audit.permutation_test import dealt_out
 from trust_recourse.population.audit.sampled_search import Sampled, Some, Step, _people
+from trust_recourse.question import Question
 from trust_recourse.question.cost import Cost
-from trust_recourse.question.question import Question
 from trust_recourse.report.audit import levels, points
 from trust_recourse.report.content import TableBlock
 from worlds import paper_machine

@@ -36,8 +36,8 @@ from trust_recourse.cli import app
 from trust_recourse.population import batch
 from trust_recourse.population.batch import BatchError, Job, TableError, answer, folder
 from trust_recourse.population.batch.people import PartSpan
+from trust_recourse.question import Question
 from trust_recourse.question.cost import Cost
-from trust_recourse.question.question import Question
 from worlds import paper_machine
 
 LEVEL = 0.7

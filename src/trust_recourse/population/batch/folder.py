@@ -25,7 +25,7 @@ import pandas as pd
 from trust_recourse.io.files import write_whole
 from trust_recourse.io.wording import some
 from trust_recourse.population.batch.people import PartSpan, Population
-from trust_recourse.question.question import Question
+from trust_recourse.question import Question
 
 if TYPE_CHECKING:
     import pyarrow as pa
