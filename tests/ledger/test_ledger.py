@@ -547,12 +547,12 @@ def test_a_repair_is_asked_for_as_the_promise_was(tmp_path, asked, monkeypatch):
     no_cells = "it was not asked to be kept within its radius: this model has no cells"
     assert told == [["", "", unproved], ["", no_cells, unproved]]
     assert seen == [
-        Question(0.7, **tries),
-        Question(0.7, time_limit=10.0, **proves),
-        Question(0.7, time_limit=10.0),
-        Question(0.5, **tries),
-        Question(0.5, gap=0.3),
-        Question(0.5),
+        Question(confidence=0.7, **tries),
+        Question(confidence=0.7, time_limit=10.0, **proves),
+        Question(confidence=0.7, time_limit=10.0),
+        Question(confidence=0.5, **tries),
+        Question(confidence=0.5, gap=0.3),
+        Question(confidence=0.5),
     ]
 
 

@@ -3,6 +3,7 @@
 | file | contents |
 |---|---|
 | `question.py` | `Question`: all that can be asked, checked where it is made |
+| `outcome.py` | `Outcome`: what a target is about, its bounds, how it is written |
 | `target.py` | `Target`: a confidence to reach, and when one is enough |
 | `problem.py` | `Problem`: one target for one person, which engines answer; `Point` |
 | `option.py` | `Option`, `Reach`, `Status`, `Radius`, `Survival`: one answer in numbers |
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from trust_recourse.question.option import Status as Status
     from trust_recourse.question.option import Survival as Survival
     from trust_recourse.question.option import option_name as option_name
+    from trust_recourse.question.outcome import PROBABILITY as PROBABILITY
+    from trust_recourse.question.outcome import Outcome as Outcome
     from trust_recourse.question.problem import Point as Point
     from trust_recourse.question.problem import Problem as Problem
     from trust_recourse.question.problem import changed as changed
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "option": ("Option", "Radius", "Reach", "Status", "Survival", "option_name"),
+    "outcome": ("PROBABILITY", "Outcome"),
     "problem": ("Point", "Problem", "changed"),
     "question": ("Limit", "Plausible", "Question", "decided", "read_limit"),
     "target": ("SLACK", "TO_WIN", "Target", "formatted"),

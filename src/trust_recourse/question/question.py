@@ -16,8 +16,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from trust_recourse.io.scalars import is_number, plain, python
-from trust_recourse.io.wording import level, near
+from trust_recourse.io.wording import near
 from trust_recourse.question.cost import Cost
+from trust_recourse.question.outcome import PROBABILITY
 from trust_recourse.question.target import TO_WIN, Target
 from trust_recourse.question.vocabulary import SPAN, Mode, PlausibleBy, outside
 from trust_recourse.schema import FewChange, Schema
@@ -29,7 +30,7 @@ WHOLE = 2**53  # from it on floats skip whole numbers
 OWN = "function"  # what is told of a test of rows that has no name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Question:
     """All that can be asked: one value, the same in Python, commands, service, page and files.
 
@@ -37,7 +38,7 @@ class Question:
     the decision itself. A question is checked where it is made; whether a model can answer it,
     where it is put to one.
 
-    >>> Question(0.8, lock="age").to_dict()
+    >>> Question(confidence=0.8, lock="age").to_dict()
     {'confidence': [0.8], 'lock': ['age']}
     """
 
@@ -81,6 +82,17 @@ class Question:
             object.__setattr__(self, name, value)
         self._check()
 
+    @classmethod
+    def given(
+        cls, confidence: Any = None, limits: Mapping[str, Limit] | None = None, **parts: Any
+    ) -> Question:
+        """Make a question of what users pass: one level or several, None for a part left out."""
+        if confidence is None:
+            confidence = ()
+        elif np.size(confidence) == 0:
+            raise ValueError("confidence=[]; expected at least one level, such as 0.85")
+        return cls(confidence=confidence, limits={} if limits is None else limits, **parts)
+
     def _check(self) -> None:
         if not isinstance(self.mode, str):
             raise ValueError(f"mode={self.mode!r}; expected 'at_least', 'band' or 'wins'")
@@ -91,13 +103,14 @@ class Question:
             Target(asked, self.mode, self.tolerance)
         if not all(isinstance(name, str) for name in self.lock):
             raise ValueError(f"lock={list(self.lock)!r}; expected names of features as text")
-        share, above, fraction = "a share such as 0.01 for 1%, or 0", "above 0", (0, 1)
+        share, above = "a share such as 0.01 for 1%, or 0", "above 0"
+        fraction = PROBABILITY.lower, PROBABILITY.upper
         _expect(self, "n_options", "a whole number of at least 1", (0, math.inf), whole=True)
         _expect(self, "gap", f"{share}, below 1e6", (-math.ulp(0), 1e6))
         _expect(self, "min_distance", f"a cost {above}, or None", (0, math.inf))
         _expect(self, "min_radius", f"a number {above}, in scaled units", (0, math.inf))
-        _expect(self, "floor", "a confidence between 0 and 1", fraction)
-        _expect(self, "decision_threshold", "a number between 0 and 1", fraction)
+        _expect(self, "floor", f"a {PROBABILITY.name} {PROBABILITY.bounds}", fraction)
+        _expect(self, "decision_threshold", f"a number {PROBABILITY.bounds}", fraction)
         _expect(self, "time_limit", f"a number {above}, or None", (0, math.inf))
         for name in ("node_limit", "n_trials", "max_changes"):
             _expect(self, name, f"a whole number {above}, or None", (0, math.inf), whole=True)
@@ -179,7 +192,11 @@ class Question:
         words = []
         if self.min_radius is not None:
             floor = threshold if self.floor is None else self.floor
-            least = "the most of any class" if self.mode == "wins" else f"at {level(floor)} or more"
+            least = (
+                "the most of any class"
+                if self.mode == "wins"
+                else f"at {PROBABILITY.level(floor)} or more"
+            )
             between = " (between steps too)" if self.continuous else ""
             words.append(f"kept {least} within a radius of {self.min_radius:g}{between}")
         if self.plausible is not None:

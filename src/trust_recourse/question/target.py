@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
-from trust_recourse.io.wording import beyond, floored, level
+from trust_recourse.question.outcome import PROBABILITY
 from trust_recourse.question.vocabulary import Mode
 
 SLACK = 1e-9  # a target counts as met when it is missed by no more than this
@@ -26,9 +26,10 @@ class Target:
     threshold: float = field(default=0.5, compare=False, repr=False)  # of the decision
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.confidence, (int, float)) and 0 < self.confidence < 1):
+        if not PROBABILITY.can_ask(self.confidence):
             raise ValueError(
-                f"confidence={self.confidence!r}; expected a number between 0 and 1, such as 0.85"
+                f"{PROBABILITY.name}={self.confidence!r}; expected a number {PROBABILITY.bounds}, "
+                f"such as {PROBABILITY.example:g}"
             )
         if self.mode not in get_args(Mode):
             raise ValueError(f"mode={self.mode!r}; expected 'at_least', 'band' or 'wins'")
@@ -39,8 +40,10 @@ class Target:
             )
         if not (isinstance(self.tolerance, (int, float)) and 0 <= self.tolerance < 1):
             raise ValueError(f"tolerance={self.tolerance!r}; expected a number from 0 to below 1")
-        if not (isinstance(self.threshold, (int, float)) and 0 < self.threshold < 1):
-            raise ValueError(f"threshold={self.threshold!r}; expected a number between 0 and 1")
+        if not PROBABILITY.can_ask(self.threshold):
+            raise ValueError(
+                f"threshold={self.threshold!r}; expected a number {PROBABILITY.bounds}"
+            )
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -64,10 +67,10 @@ class Target:
     def words(self) -> str:
         """The target for people."""
         if self.mode == "band":
-            return f"{level(self.confidence)} ± {level(self.tolerance)}"
+            return f"{PROBABILITY.level(self.confidence)} ± {PROBABILITY.level(self.tolerance)}"
         if self.mode == "wins":
             return "more than any other class"
-        return f"at least {level(self.confidence)}"
+        return f"at least {PROBABILITY.level(self.confidence)}"
 
     def decision(self, threshold: float) -> Target:
         """The decision that goes with it, as a target: that the class wins, or the threshold."""
@@ -77,7 +80,7 @@ class Target:
     def rule(self) -> str:
         """Who is accepted, where it asks for the decision itself, in words."""
         most = "where it has the most of any class"
-        return most if self.mode == "wins" else f"from {level(self.confidence)}"
+        return most if self.mode == "wins" else f"from {PROBABILITY.level(self.confidence)}"
 
     def to_dict(self) -> dict[str, Any]:
         """In plain values: the decision threshold only where it is not one half."""
@@ -91,7 +94,7 @@ class Target:
         """One that only confidences meet which meet this with so much to spare."""
         if self.mode == "band":
             return replace(self, tolerance=max(self.tolerance - by, 0.0))
-        least = min(self.interval[0] + by, math.nextafter(1.0, 0.0))
+        least = min(self.interval[0] + by, math.nextafter(PROBABILITY.upper, 0.0))
         return Target(least, threshold=least)
 
     def met(self, confidence: float) -> bool:
@@ -117,4 +120,4 @@ def formatted(
     """
     lowest = () if target is None else (target.interval[0],)
     wins = target is not None and target.mode == "wins"
-    return floored(confidence, beyond(confidence, () if wins else (threshold, *lowest)), digits)
+    return PROBABILITY.formatted(confidence, () if wins else (threshold, *lowest), digits)

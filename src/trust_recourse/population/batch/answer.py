@@ -56,7 +56,9 @@ class Job:
         """
         recourse._need_cells("batch")
         if not isinstance(question, Question):
-            question = Question(() if question is None else (question,), node_limit=BATCH_BOXES)
+            question = Question(
+                confidence=() if question is None else (question,), node_limit=BATCH_BOXES
+            )
         ours = recourse.under(question)
         _refuse_unlisted(ours)
         return cls(ours.packed(), ours.answerable(question).without_rules, radius, merge)

@@ -169,7 +169,7 @@ def question_of(told: dict[str, Any]) -> Question:
     if "question" in told:
         return Question.from_dict(told["question"])
     level, limit = float(told["confidence"]), told.get("node_limit")
-    return Question((level,), min_radius=told.get("min_radius"), node_limit=limit)
+    return Question(confidence=(level,), min_radius=told.get("min_radius"), node_limit=limit)
 
 
 def _refuse_another(path: Path, there: dict[str, Any], asked: dict[str, Any]) -> None:

@@ -51,7 +51,7 @@ class Session:
         self._own: tuple[str, pd.Series[Any]] | None = None  # who is at hand, as the table has them
         self._held: dict[int, PersonQuestion] = {}  # under locks and limits, by the table's row
         self.level = state.recourse.decision_threshold
-        self.settings = Question((self.level,))  # of everybody
+        self.settings = Question(confidence=(self.level,))  # of everybody
         self.result: Result | None = None
         self.more = False
         self.kept: tuple[Option, ...] = ()
