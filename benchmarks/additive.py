@@ -50,7 +50,7 @@ from tree_tables import beaten
 from trust_recourse import Recourse, Schema
 from trust_recourse.io.progress import Progress
 from trust_recourse.models import Additive, Grid
-from trust_recourse.question.question import Problem, Target
+from trust_recourse.question import Problem, Target
 from trust_recourse.search.exact import Exact
 
 LEVELS = (0.5, 0.7, 0.85)

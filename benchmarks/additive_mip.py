@@ -22,7 +22,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array, vstack
 
 from rivals import Told
-from trust_recourse.question.question import Problem, Target
+from trust_recourse.question import Problem, Target
 from trust_recourse.search.exact import Exact
 
 LARGE = 10_000  # columns, from which on a program is solved in a process of its own

@@ -13,7 +13,7 @@ import numpy as np
 from measured import timed
 from trust_recourse import PTMClassifier
 from trust_recourse.models.tsetlin.links import Logistic
-from trust_recourse.question.question import Problem, Status, Target
+from trust_recourse.question import Problem, Status, Target
 from trust_recourse.search.blackbox.tpe import tpe
 from trust_recourse.search.exact import Exact
 

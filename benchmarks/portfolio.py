@@ -38,7 +38,7 @@ from experiments.runner import commit_here
 from measured import RESULTS, surroundings
 from trust_recourse import Recourse
 from trust_recourse.io.progress import Progress
-from trust_recourse.question.question import Problem, Target
+from trust_recourse.question import Problem, Target
 from trust_recourse.search.engines import BY_TRIAL
 
 SEED, CALLS, PEOPLE, LEVELS = 0, 200, 5, (0.5, 0.7, 0.85)

@@ -31,7 +31,7 @@ from scipy.sparse import csr_array
 from scipy.special import expit
 
 from experiments.peers import BUILT, SCRIPTS, START_SECONDS, built_of, converse
-from trust_recourse.question.question import Problem, Target
+from trust_recourse.question import Problem, Target
 from trust_recourse.schema.relations import AtMost
 from trust_recourse.schema.steps import multiple_above, multiple_below
 from trust_recourse.search.exact import Exact

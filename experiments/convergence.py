@@ -14,7 +14,7 @@ from experiments import paper
 from experiments.frame import Table, Unit
 from experiments.people import queries, recourse
 from trust_recourse import Target
-from trust_recourse.question.question import Problem
+from trust_recourse.question import Problem
 from trust_recourse.search.blackbox.tpe import gp, tpe
 
 LEVEL = 0.85

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from trust_recourse.certificate import readers
-from trust_recourse.question.question import Status
+from trust_recourse.question import Status
 from trust_recourse.schema import SchemaError
 
 

@@ -26,7 +26,7 @@ from trust_recourse import Feature, Ledger, Recourse, Result, Schema, Status, Ta
 from trust_recourse.ledger.pseudonyms import Key
 from trust_recourse.ledger.seal import verified
 from trust_recourse.ledger.store import ENTRIES, SCHEMAS
-from trust_recourse.question.question import Point
+from trust_recourse.question import Point
 
 KEY = "a key for the tests, of no use elsewhere"
 NAMED = {"fingerprint": "a function"}

@@ -344,7 +344,7 @@ def _population(place):
     refused.head(40).to_csv(place / "people.csv", index=False)
     batch.run(recourse, place / "people.csv", place / "out", 0.5, n_jobs=1)
     audit = Audit.of(place / "out", "year", model=fitted("forest"), sample=3, draws=100)
-    yield from (audit, *audit.parts, Job.of(recourse, Question((0.7,))))
+    yield from (audit, *audit.parts, Job.of(recourse, Question(confidence=(0.7,))))
     yield from (plot.curves_info(audit), plot.forest_info(audit), plot.asked_info(audit))
     asked_again = next(at for at, part in enumerate(audit.parts) if part.sampled)
     yield plot.levels_info(audit, asked_again)

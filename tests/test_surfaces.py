@@ -27,7 +27,7 @@ from trust_recourse import (
 from trust_recourse.answers.retraining import save_all
 from trust_recourse.cli import app
 from trust_recourse.population.batch import Job, answer
-from trust_recourse.question.question import Question
+from trust_recourse.question import Question
 from trust_recourse.question.vocabulary import HELP, TIME_LIMIT, outside
 from trust_recourse.web.page.limits import judged
 from trust_recourse.web.page.session import Session
@@ -379,11 +379,11 @@ def test_no_part_of_a_question_is_left_out_above():
 def test_each_part_makes_a_difference(recourse):
     told = [said(recourse.ask(person(q), q)) for q in (Question(**parts) for parts in ASKED)]
     plain = {
-        (level, cost): said(recourse.ask(WHO, Question(level, cost=cost)))
+        (level, cost): said(recourse.ask(WHO, Question(confidence=level, cost=cost)))
         for level in (0.6, 0.7, 0.75)
         for cost in (None, "l2")
     }
-    plain[0.65, None] = said(recourse.ask(OTHER, Question(0.65)))
+    plain[0.65, None] = said(recourse.ask(OTHER, Question(confidence=0.65)))
     silent = [
         parts
         for parts, answered in zip(ASKED, told, strict=True)
@@ -395,7 +395,7 @@ def test_each_part_makes_a_difference(recourse):
 
 
 def test_a_function_of_ones_own_gets_a_sentence_where_no_file_holds_it(recourse, place):
-    own = Question(0.6, plausible=lambda rows: rows["nodes"].to_numpy() >= 0)
+    own = Question(confidence=0.6, plausible=lambda rows: rows["nodes"].to_numpy() >= 0)
     told = own.to_dict()
     assert told == {"confidence": [0.6], "plausible": "function"}
     with pytest.raises(ValueError, match="plausible='function' is the name of a test of rows"):

@@ -13,7 +13,7 @@ from trust_recourse import PTMClassifier, Recourse, Schema, TMClassifier, load
 from trust_recourse.certificate import Certificate, verify
 from trust_recourse.population.audit.folder import BatchFolder
 from trust_recourse.population.batch.folder import read
-from trust_recourse.question.question import Status
+from trust_recourse.question import Status
 
 WRITTEN = Path(__file__).parent / "data" / "written"
 LIBRARIES = WRITTEN.parent / "libraries"

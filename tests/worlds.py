@@ -10,7 +10,7 @@ import pandas as pd
 from trust_recourse import Feature, PTMClassifier, Recourse, Schema
 from trust_recourse.models import Additive
 from trust_recourse.models.tsetlin.links import Logistic
-from trust_recourse.question.question import Problem, Target
+from trust_recourse.question import Problem, Target
 
 LINKS = ("margin", "vote", "logistic")
 

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from trust_recourse.models.tsetlin.machines import PTMClassifier as PTMClassifier
     from trust_recourse.models.tsetlin.machines import TMClassifier as TMClassifier
     from trust_recourse.population.audit import Audit as Audit
+    from trust_recourse.question import Option as Option
+    from trust_recourse.question import Question as Question
+    from trust_recourse.question import Status as Status
+    from trust_recourse.question import Target as Target
     from trust_recourse.question.cost import Cost as Cost
-    from trust_recourse.question.question import Option as Option
-    from trust_recourse.question.question import Question as Question
-    from trust_recourse.question.question import Status as Status
-    from trust_recourse.question.question import Target as Target
     from trust_recourse.report import model_report as model_report
     from trust_recourse.report.evidence import Evidence as Evidence
     from trust_recourse.report.evidence import evidence as evidence
@@ -64,17 +64,17 @@ _HOMES = {
     "Ledger": "ledger",
     "Letter": "report.letter",
     "NearNeighbours": "answers.measure",
-    "Option": "question.question",
+    "Option": "question",
     "PTMClassifier": "models.tsetlin.machines",
     "ProtectedReasonError": "report.letter",
-    "Question": "question.question",
+    "Question": "question",
     "Recourse": "answers.recourse",
     "Result": "answers.result",
     "Retrained": "answers.retraining",
     "Schema": "schema",
-    "Status": "question.question",
+    "Status": "question",
     "TMClassifier": "models.tsetlin.machines",
-    "Target": "question.question",
+    "Target": "question",
     "USProfile": "report.profiles",
     "adopt": "models.readers.library",
     "bootstraps": "models.bootstrap",

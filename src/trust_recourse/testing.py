@@ -23,8 +23,8 @@ from trust_recourse.answers.recourse import Recourse
 from trust_recourse.answers.result import Result
 from trust_recourse.certificate import CertificateError, check, why_not
 from trust_recourse.models.seam import Cells, Floats, Ints, Score
+from trust_recourse.question import Problem, Status, Target
 from trust_recourse.question.cost import Cost
-from trust_recourse.question.question import Problem, Status, Target
 from trust_recourse.schema import Schema
 from trust_recourse.search.exact import Exact
 

@@ -23,8 +23,8 @@ from trust_recourse import Feature, Recourse, Schema
 from trust_recourse.answers.measure import EachRow, Isolation, NearNeighbours
 from trust_recourse.answers.result import Result
 from trust_recourse.models import Additive
+from trust_recourse.question import Question, Status
 from trust_recourse.question.cost import Cost
-from trust_recourse.question.question import Question, Status
 from trust_recourse.search.engines import NAMES, Anywhere, Engine
 from worlds import LINKS, enumerated, machine, paper_machine, person_schema
 
@@ -545,7 +545,7 @@ def test_the_question_of_a_file_is_believed_only_if_the_rest_agrees(lie, part, t
     path = tmp_path / "r.json"
     Recourse(model, cost="l1").find(X.iloc[0], 0.5, mode="at_least").save(path)
     told = json.loads(path.read_text())
-    assert Recourse.read(path, model).question == Question(0.5)
+    assert Recourse.read(path, model).question == Question(confidence=0.5)
     path.write_text(json.dumps(told | {"question": {**told["question"], **lie}}))
     with pytest.raises(ValueError, match=f"damaged .*question: another {part} than the rest"):
         Recourse.read(path, model)

@@ -34,7 +34,7 @@ from trust_recourse import (
 from trust_recourse.answers.retraining import mean_of, save_all
 from trust_recourse.cli import app
 from trust_recourse.ledger import LedgerError
-from trust_recourse.question.question import Point, Problem, Question, Status, Target
+from trust_recourse.question import Point, Problem, Question, Status, Target
 from trust_recourse.search.exact import Answer, Beside, Exact
 from trust_recourse.search.survival import (
     RESOLUTION,

@@ -95,7 +95,9 @@ def test_a_root_is_a_root_or_refused():
 
 
 def test_a_question_reads_what_it_wrote():
-    asked = Question((0.6, 0.7), cost="l0", lock=("age",), limits={"nodes": (1, None)}, gap=0.1)
+    asked = Question(
+        confidence=(0.6, 0.7), cost="l0", lock=("age",), limits={"nodes": (1, None)}, gap=0.1
+    )
     assert Question.from_dict(json.loads(json.dumps(asked.to_dict()))) == asked
     assert Question.from_dict({}) == Question()
     assert replace(asked, cost=None).without_rules.lock == ()

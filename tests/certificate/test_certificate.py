@@ -49,8 +49,8 @@ from trust_recourse.certificate.reader import ONE_BIT
 from trust_recourse.io.cancel import Cancelled, cancellable
 from trust_recourse.models import Additive, Grid
 from trust_recourse.models.tsetlin.links import Logistic
+from trust_recourse.question import Point, Problem, Status, Target
 from trust_recourse.question.cost import Cost
-from trust_recourse.question.question import Point, Problem, Status, Target
 from trust_recourse.report.evidence import evidence
 from trust_recourse.schema import SchemaError
 from trust_recourse.search import branch_and_bound

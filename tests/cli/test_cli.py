@@ -31,7 +31,7 @@ from trust_recourse.cli import app, demo
 from trust_recourse.cli.verify import said
 from trust_recourse.io.wording import distance
 from trust_recourse.models import Additive
-from trust_recourse.question.question import Point
+from trust_recourse.question import Point
 from worlds import paper_machine
 
 

@@ -32,7 +32,7 @@ from mutations import mutated
 from trust_recourse import Certificate, CertificateError, Recourse, verify
 from trust_recourse.certificate import asked, fingerprint, why_not
 from trust_recourse.certificate.record import _read_problem
-from trust_recourse.question.question import Status, Target
+from trust_recourse.question import Status, Target
 from trust_recourse.schema import Schema, SchemaError
 from trust_recourse.schema.groups import OneOf, Together
 from trust_recourse.search import branch_and_bound, highest

@@ -20,7 +20,7 @@ from laws.trees import KINDS, a_model, a_place
 from trust_recourse import Recourse, adopt
 from trust_recourse.answers.retraining import mean_of
 from trust_recourse.models import UnreadableError
-from trust_recourse.question.question import SLACK, Problem, Target
+from trust_recourse.question import SLACK, Problem, Target
 from trust_recourse.search.exact import Beside, Exact
 
 ROWS = 60  # that the others learn from

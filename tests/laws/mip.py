@@ -13,7 +13,7 @@ from benchmarks.mip import solve
 from laws import checks, trees
 from laws.questions import one_of
 from trust_recourse import Feature, Recourse, Schema
-from trust_recourse.question.question import Status, Target
+from trust_recourse.question import Status, Target
 from trust_recourse.search.candidates import candidates
 
 KINDS = tuple(kind for kind in trees.KINDS if kind not in ("tree", "extra tree"))

@@ -28,7 +28,7 @@ from laws.enumeration import (
 from trust_recourse import Cost, Feature, PTMClassifier, Schema, TMClassifier
 from trust_recourse.models import Additive, Grid
 from trust_recourse.models.tsetlin.calibration import Calibrator
-from trust_recourse.question.question import Target
+from trust_recourse.question import Target
 from trust_recourse.schema import (
     AtMost,
     FewChange,

@@ -26,7 +26,7 @@ from laws.enumeration import (
     table,
 )
 from laws.questions import chance, one_of
-from trust_recourse.question.question import Point, Status
+from trust_recourse.question import Point, Status
 
 ORDERED = ("number", "integer", "ordinal")
 BOXES = 100_000  # that are compared at most

@@ -13,7 +13,7 @@ import numpy as np
 from laws.checks import is_tied
 from laws.enumeration import MOST, meant, met, numeric, said, table
 from laws.questions import chance, one_of
-from trust_recourse.question.question import Status
+from trust_recourse.question import Status
 
 NEAR = 1e-9
 SAME = Fraction(1, 10**12)  # of a cost: by which rounding may set two apart

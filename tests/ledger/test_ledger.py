@@ -35,7 +35,7 @@ from trust_recourse.ledger.entries import canonical, sha256, walk
 from trust_recourse.ledger.promises import stamp
 from trust_recourse.ledger.pseudonyms import VARIABLE, Key
 from trust_recourse.ledger.store import ENTRIES, NEWEST, SCHEMAS, SEALED, read_url
-from trust_recourse.question.question import Question
+from trust_recourse.question import Question
 from worlds import enumerated, machine, paper_machine, person_schema
 
 OF_NO_LEDGER = {"hash": sha256("[]"), "text": "[]"}
@@ -547,12 +547,12 @@ def test_a_repair_is_asked_for_as_the_promise_was(tmp_path, asked, monkeypatch):
     no_cells = "it was not asked to be kept within its radius: this model has no cells"
     assert told == [["", "", unproved], ["", no_cells, unproved]]
     assert seen == [
-        Question(0.7, **tries),
-        Question(0.7, time_limit=10.0, **proves),
-        Question(0.7, time_limit=10.0),
-        Question(0.5, **tries),
-        Question(0.5, gap=0.3),
-        Question(0.5),
+        Question(confidence=0.7, **tries),
+        Question(confidence=0.7, time_limit=10.0, **proves),
+        Question(confidence=0.7, time_limit=10.0),
+        Question(confidence=0.5, **tries),
+        Question(confidence=0.5, gap=0.3),
+        Question(confidence=0.5),
     ]
 
 

@@ -21,8 +21,8 @@ from trust_recourse.io.wording import written
 from trust_recourse.models import Additive
 from trust_recourse.models.seam import Grid, of_class, yes_interval
 from trust_recourse.models.tsetlin.calibration import Calibrator
+from trust_recourse.question import Status
 from trust_recourse.question.cost import MOST_COST, Cost
-from trust_recourse.question.question import Status
 from trust_recourse.schema.steps import multiple_below, plus, ratio
 from trust_recourse.search.candidates import Same
 from trust_recourse.search.exact import Robust, _finer

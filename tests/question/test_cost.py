@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from trust_recourse import Recourse, Schema
 from trust_recourse.certificate import CertificateError, check
 from trust_recourse.models import Additive
+from trust_recourse.question import Point, Status
 from trust_recourse.question.cost import Cost, Units
-from trust_recourse.question.question import Point, Status
 from trust_recourse.schema import Feature
 
 COSTS = ["l0", "l1", "l2", {"l0": 0.2, "l1": 1.0, "l2": 0.5}]

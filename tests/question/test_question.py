@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from trust_recourse import Recourse
 from trust_recourse.io.wording import level as level_words
 from trust_recourse.models import Grid
+from trust_recourse.question import Target, formatted
 from trust_recourse.question.cost import Cost
-from trust_recourse.question.question import Target, formatted
 from trust_recourse.schema import Feature, Schema, SchemaError
 from trust_recourse.search.candidates import candidates
 from worlds import paper_machine

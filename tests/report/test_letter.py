@@ -41,7 +41,7 @@ from trust_recourse import (
 )
 from trust_recourse.cli import app
 from trust_recourse.io.wording import distance, floored
-from trust_recourse.question.question import Point, Question
+from trust_recourse.question import Point, Question
 from trust_recourse.report import content
 from trust_recourse.report.confidence import out_of_100
 from trust_recourse.report.content import TableBlock
@@ -761,11 +761,11 @@ def test_the_search_for_a_yes_asks_as_the_question_did(recourse, monkeypatch):
     seen, ask = [], Recourse.ask
     monkeypatch.setattr(Recourse, "ask", lambda *a, **b: seen.append(a[2]) or ask(*a, **b))
     letter(result, **GIVEN)
-    assert seen == [Question(0.5, tolerance=0.01, **own)]
+    assert seen == [Question(confidence=0.5, tolerance=0.01, **own)]
     exact = recourse.find(REFUSED, 0.02, mode="band", tolerance=0.01, node_limit=900, gap=0.2)
     letter(exact, time_limit=1.5, **GIVEN)
     limits = {"node_limit": 900, "time_limit": 1.5}
-    assert seen[-1] == Question(0.5, tolerance=0.01, engine="exact", gap=0.2, **limits)
+    assert seen[-1] == Question(confidence=0.5, tolerance=0.01, engine="exact", gap=0.2, **limits)
 
 
 def test_a_letter_says_which_time_limit_ended_its_search_for_a_yes(recourse):

@@ -32,7 +32,7 @@ from trust_recourse.cli import app
 from trust_recourse.io.wording import floored, unbroken
 from trust_recourse.ledger import LedgerError, PromiseClosedError
 from trust_recourse.models import Additive
-from trust_recourse.question.question import Status
+from trust_recourse.question import Status
 from trust_recourse.report.content import TableBlock
 from trust_recourse.report.facts import LetterFacts
 from trust_recourse.report.institution import Institution

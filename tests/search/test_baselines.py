@@ -22,8 +22,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
 
 from trust_recourse import Recourse, Schema
+from trust_recourse.question import Problem, Status, Target
 from trust_recourse.question.cost import Cost
-from trust_recourse.question.question import Problem, Status, Target
 from trust_recourse.schema import Feature
 from trust_recourse.search.blackbox import wachter as way_down
 from trust_recourse.search.blackbox.spheres import LAYER, spheres

@@ -16,8 +16,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
+from trust_recourse.question import Point, Problem, Target
 from trust_recourse.question.cost import Cost
-from trust_recourse.question.question import Point, Problem, Target
 from trust_recourse.schema import Feature, Schema, SchemaError
 from trust_recourse.search.blackbox.portfolio import portfolio
 from trust_recourse.search.blackbox.space import Choice, Space

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trust_recourse import Recourse, search, verify
-from trust_recourse.question.question import Problem, Status, Target
+from trust_recourse.question import Problem, Status, Target
 from trust_recourse.schema import Feature, Schema
 from trust_recourse.search.exact import Exact
 from worlds import enumerated, machine, person_schema

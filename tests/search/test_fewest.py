@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trust_recourse import Certificate, CertificateError, NearNeighbours, Recourse, Result, verify
+from trust_recourse.question import Question, Status, Target
 from trust_recourse.question.fewest import Fewest, n_changes
-from trust_recourse.question.question import Question, Status, Target
 from worlds import LINKS, enumerated, machine, paper_machine, person_schema
 
 law = settings(max_examples=100)
@@ -185,9 +185,9 @@ def test_what_it_does_not_go_with_is_refused():
     X = machine(0)[1]
     for more in ({"plausible": NearNeighbours(X)}, {"survives": 0.9}):
         with pytest.raises(ValueError, match=r"sparse with \w+: expected one of them\. Ask for"):
-            Question(0.7, sparse=True, **more)
+            Question(confidence=0.7, sparse=True, **more)
     with pytest.raises(ValueError, match="sparse=1; expected True or False"):
-        Question(0.7, sparse=1)
+        Question(confidence=0.7, sparse=1)
     model, X, _ = machine(0)
     with pytest.raises(ValueError, match=r"sparse with engine='tpe': .*Set max_changes=2"):
         Recourse(model).find(X.iloc[0], 0.7, sparse=True, engine="tpe")

@@ -13,7 +13,7 @@ from laws import checks, classes, lines, tables, trees
 from trust_recourse import Recourse, search
 from trust_recourse.answers.result import SEARCH
 from trust_recourse.models.seam import MOST_INTERVALS
-from trust_recourse.question.question import SLACK, Problem, Status, Target
+from trust_recourse.question import SLACK, Problem, Status, Target
 from trust_recourse.question.vocabulary import TIME_LIMIT
 from trust_recourse.schema import Feature, Schema
 from trust_recourse.search import highest

@@ -21,8 +21,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from trust_recourse import NearNeighbours, Recourse, Schema
+from trust_recourse.question import Problem, Status, Target
 from trust_recourse.question.cost import Cost
-from trust_recourse.question.question import Problem, Status, Target
 from trust_recourse.schema import Feature
 from trust_recourse.search.blackbox.portfolio import SHARE, portfolio
 from trust_recourse.search.blackbox.space import Space

@@ -21,7 +21,7 @@ from trust_recourse.cli import app
 from trust_recourse.io.wording import AT_LEAST, distance
 from trust_recourse.models import Score
 from trust_recourse.population.batch import Job, answer
-from trust_recourse.question.question import Radius
+from trust_recourse.question import Radius
 from trust_recourse.report.answers import answers, safety
 from trust_recourse.search.branch_and_bound import BranchAndBound
 

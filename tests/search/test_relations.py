@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trust_recourse import AtMost, Feature, Implication, Recourse, Schema, verify
-from trust_recourse.question.question import Status, Target
+from trust_recourse.question import Status, Target
 from trust_recourse.schema import Relation, SchemaError
 from trust_recourse.schema.relations import NAME, quoted, unquoted
 from trust_recourse.search import branch_and_bound, exact

@@ -13,8 +13,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from trust_recourse import Feature, Recourse, Schema, TMClassifier, _native
+from trust_recourse.question import Problem, Status, Target
 from trust_recourse.question.cost import Cost
-from trust_recourse.question.question import Problem, Status, Target
 from trust_recourse.search import branch_and_bound, exact
 from trust_recourse.search import loss as loss_module
 from trust_recourse.search.candidates import candidates

@@ -23,7 +23,7 @@ from page_server import HOSTILE, TEMPLATE, loans, patients
 from trust_recourse import Feature, Ledger, Recourse, Schema
 from trust_recourse.cli import app
 from trust_recourse.cli.serve import Service
-from trust_recourse.question.question import Question, Target
+from trust_recourse.question import Question, Target
 from trust_recourse.report.profiles import PROFILES
 from trust_recourse.web.page.cards import highest_words
 from trust_recourse.web.page.compare import AS_CARDS
@@ -1110,7 +1110,7 @@ def test_a_lock_costs_what_the_search_with_it_says(lending):
     refused = [x for _, x in X.iterrows() if recourse.confidence(x) < 0.5][:6]
     dearer = 0
     for x in refused:
-        question = PersonQuestion(recourse.schema.row(x), Question(0.7))
+        question = PersonQuestion(recourse.schema.row(x), Question(confidence=0.7))
         now = find(recourse, question, Limits())
         for feature in recourse.schema:
             if feature.protected or not now.options:
@@ -1127,7 +1127,7 @@ def test_a_lock_costs_what_the_search_with_it_says(lending):
 def test_turning_a_lock_twice_leaves_the_question(lending):
     recourse, X = lending
     schema = recourse.schema.lock("school")
-    question = PersonQuestion(schema.row(X.iloc[0]), Question((0.7,)))
+    question = PersonQuestion(schema.row(X.iloc[0]), Question(confidence=(0.7,)))
     for feature in schema:
         if not feature.protected:
             turned = question.turned(feature)
@@ -1138,7 +1138,7 @@ def test_turning_a_lock_twice_leaves_the_question(lending):
 
 def test_of_two_people_each_number_is_the_models_own(lending):
     recourse, X = lending
-    asked = Question((0.6,))
+    asked = Question(confidence=(0.6,))
     sides = [
         side_of(recourse, str(at), PersonQuestion(recourse.schema.row(X.iloc[at]), asked),
                 Target(0.5), Limits())
@@ -1182,7 +1182,7 @@ def full():
     ("fails", "words", "logged"),
     [
         (full, "Ask again in a moment", False),
-        (lambda: Question(2.0), "confidence 2.0; expected", False),
+        (lambda: Question(confidence=2.0), "confidence 2.0; expected", False),
         (lambda: Feature("pay").code_of("secret"), "given 'secret', expected a number", False),
         (lambda: Path("/secret/path").read_text(), "Something went wrong on our side", True),
         (lambda: {}["secret"], "Something went wrong on our side", True),
@@ -1251,7 +1251,7 @@ JOB = Feature("savings", "integer", lower=1, upper=5, unit="years", max_change=1
 def test_limits_are_those_from_the_persons_own_value(feature, value, words):
     person = pd.Series({"savings": value}, dtype=object)
     assert limits(feature, person).startswith(words)
-    free = PersonQuestion(person, Question((0.7,))).may_change(feature)
+    free = PersonQuestion(person, Question(confidence=(0.7,))).may_change(feature)
     assert free == any(feature.actions(feature.code_of(value)).allows(v) for v in (1.0, 4.0))
 
 
@@ -1313,7 +1313,7 @@ def test_what_holds_for_a_person_is_said_by_titles():
         Feature("rate", derived="(l - 5) / pay", label="the rate"),
     ))  # fmt: skip
     person = schema.row({"l": 8000, "pay": 4000.0, "job": "some", "rate": 2.0})
-    asked = PersonQuestion(person, Question(0.6, lock=("job",))).turned(schema["pay"])
+    asked = PersonQuestion(person, Question(confidence=0.6, lock=("job",))).turned(schema["pay"])
     for name, ends in {"l": (None, 5000), "pay": (1.0, None), "rate": (0, 2)}.items():
         asked = asked.limited(schema[name], ends)
     assert conditions(asked, schema) == (

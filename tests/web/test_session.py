@@ -17,7 +17,7 @@ from page_server import loans
 from trust_recourse import Ledger, Option, Recourse, Schema, load
 from trust_recourse.cli import app
 from trust_recourse.io.scalars import plain
-from trust_recourse.question.question import Target
+from trust_recourse.question import Target
 from trust_recourse.question.vocabulary import TIME_LIMIT, outside
 from trust_recourse.report.answers import answers, safety
 from trust_recourse.report.letter import letter

@@ -36,7 +36,7 @@ from trust_recourse.io import cancel
 from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import between
 from trust_recourse.models.seam import Floats, Grid, Ints, Score
-from trust_recourse.question.question import Plausible
+from trust_recourse.question import Plausible
 from trust_recourse.question.vocabulary import PlausibleBy
 from trust_recourse.schema import Feature, Schema
 from trust_recourse.schema.steps import moved, steps_to

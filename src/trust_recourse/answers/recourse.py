@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import fields, replace
@@ -21,18 +21,16 @@ from trust_recourse.answers.result import EXTRA, Result, of_model, read, unprove
 from trust_recourse.answers.retraining import Anew, Jury, Retrained
 from trust_recourse.io.frames import Frame, as_given, as_pandas
 from trust_recourse.io.progress import Progress
-from trust_recourse.io.scalars import is_number, plain, python
+from trust_recourse.io.scalars import Floats, is_number, plain, python
 from trust_recourse.io.wording import some
 from trust_recourse.models.readers import library as sums
 from trust_recourse.models.readers.learnt import Watch
 from trust_recourse.models.seam import Reduction, Score
 from trust_recourse.models.softmax import beside_strongest
-from trust_recourse.question.cost import Cost
-from trust_recourse.question.fewest import Fewest, within
-from trust_recourse.question.question import (
-    Floats,
+from trust_recourse.question import (
     Limit,
     Option,
+    Outcome,
     Plausible,
     Point,
     Problem,
@@ -43,6 +41,8 @@ from trust_recourse.question.question import (
     Target,
     changed,
 )
+from trust_recourse.question.cost import Cost
+from trust_recourse.question.fewest import Fewest, within
 from trust_recourse.question.vocabulary import Mode
 from trust_recourse.schema import ActionSet, Relation, Schema, SchemaError
 from trust_recourse.search.diverse import diverse, levers, repeats
@@ -189,6 +189,7 @@ class Recourse:
         if self.wanted not in classes:
             raise ValueError(f"wanted={wanted!r}; the model's classes are {classes}")
         self.wanted_at = classes.index(self.wanted)
+        self.outcome = Outcome(self.wanted)
         if self.exact:
             self._check_schema()
         self.also: Anew = () if also is None else also  # nothing, as of other settings
@@ -352,14 +353,13 @@ class Recourse:
             score is as high as it takes. Needs a recourse that was given some by `also`.
 
         """
-        made: Callable[..., Question] = Question  # which reads what is given in other forms
-        levels = () if confidence is None else confidence
-        if confidence is not None and np.size(confidence) == 0:
-            raise ValueError("confidence=[]; expected at least one level, such as 0.85")
-        question = made(
-            levels, mode, tolerance, cost, lock, {} if limits is None else limits, n_options,
-            min_distance, min_radius, floor, plausible, gap, node_limit, time_limit, engine,
-            n_trials, random_state, decision_threshold, max_changes, continuous, survives, sparse,
+        question = Question.given(
+            confidence, limits, mode=mode, tolerance=tolerance, cost=cost, lock=lock,
+            n_options=n_options, min_distance=min_distance, min_radius=min_radius, floor=floor,
+            plausible=plausible, gap=gap, node_limit=node_limit, time_limit=time_limit,
+            engine=engine, n_trials=n_trials, random_state=random_state,
+            decision_threshold=decision_threshold, max_changes=max_changes,
+            continuous=continuous, survives=survives, sparse=sparse,
         )  # fmt: skip
         return self.ask(x, question, certify=certify, verbose=verbose)
 
@@ -599,10 +599,7 @@ class Recourse:
             )  # fmt: skip
         self._need_cells("frontier")
         self._refuse_single(x)
-        made: Callable[..., Question] = Question  # which reads what is given in other forms
-        asked = made(
-            () if confidence is None else confidence, node_limit=node_limit, time_limit=time_limit
-        )
+        asked = Question.given(confidence, node_limit=node_limit, time_limit=time_limit)
         targets = asked.targets(self.decision_threshold)
         resolution, max_steps = python(resolution), python(max_steps)
         _refuse_resolution(resolution, max_steps)
@@ -657,10 +654,9 @@ class Recourse:
         confidence = python(confidence)
         if not isinstance(confidence, (int, float, type(None))):
             raise ValueError(f"confidence={confidence!r}; expected one level, such as 0.85")
-        levels = () if confidence is None else (confidence,)
-        question = Question(
-            levels, mode, tolerance, engine=engine, min_radius=min_radius, gap=gap,
-            node_limit=node_limit, time_limit=time_limit, n_trials=n_trials,
+        question = Question.given(
+            confidence, mode=mode, tolerance=tolerance, engine=engine, min_radius=min_radius,
+            gap=gap, node_limit=node_limit, time_limit=time_limit, n_trials=n_trials,
             random_state=random_state,
         )  # fmt: skip
         return self.ask_many(X, question, n_jobs=n_jobs, verbose=verbose)
@@ -801,10 +797,10 @@ class Recourse:
         if given.ndim == 1:  # of the wanted class alone
             given = np.column_stack([1.0 - given, given][:: 1 if self.wanted_at else -1])
         known = given.ndim == 2 and len(given) == len(rows) and given.shape[1] > self.wanted_at
-        if not (known and ((given >= 0) & (given <= 1)).all()):
+        if not (known and self.outcome.contains(given)):
             raise ValueError(
                 f"the model gave an array of shape {given.shape} for {len(rows)} rows; expected "
-                "for each the probability of the wanted class, from 0 to 1"
+                f"for each the probability of the wanted class, {self.outcome.bounds}"
             )
         return given
 

@@ -31,12 +31,10 @@ from trust_recourse.answers.measure import COPIES, Robustness, radius_boxes, rob
 from trust_recourse.certificate import Certificate, Proof, cost_parts, parts, shortened, why_not
 from trust_recourse.io import cancel, markup, strict_json
 from trust_recourse.io.files import write_whole
-from trust_recourse.io.scalars import plain
+from trust_recourse.io.scalars import Floats, plain
 from trust_recourse.io.wording import ceiled, level, significant, some
 from trust_recourse.models.softmax import Lead, told_shares
-from trust_recourse.question.fewest import Fewest, n_changes
-from trust_recourse.question.question import (
-    Floats,
+from trust_recourse.question import (
     Option,
     Point,
     Problem,
@@ -49,6 +47,7 @@ from trust_recourse.question.question import (
     formatted,
     option_name,
 )
+from trust_recourse.question.fewest import Fewest, n_changes
 from trust_recourse.question.vocabulary import TIME_LIMIT
 from trust_recourse.search.binding import binding
 from trust_recourse.search.exact import Exact, Norm, Traced, radius
@@ -124,8 +123,8 @@ class Result:
     def verdict(self) -> str:
         """What the model says of the person as they are, in a few words."""
         said = "refused" if self.refused else "accepted"
-        own, wanted = self.formatted(self.confidence), self.recourse.wanted
-        return f"{said}: confidence {own} in the class {wanted}{self.standing}"
+        own = self.formatted(self.confidence)
+        return f"{said}: {self.recourse.outcome.told(own)}{self.standing}"
 
     @property
     def standing(self) -> str:
@@ -949,7 +948,7 @@ def _asked(told: dict[str, Any], targets: list[Target], recourse: Recourse) -> Q
     """The question of a file, once all else there agrees with it; of an old one, what it says."""
     if told["format"] == 2:
         levels = tuple(target.confidence for target in targets)
-        return Question(levels, targets[0].mode, targets[0].tolerance)
+        return Question(confidence=levels, mode=targets[0].mode, tolerance=targets[0].tolerance)
     asked = Question.from_dict(told["question"])
     lasting = {each["survival"]["asked"] for each in told["targets"] if "survival" in each}
     line, cost = recourse.decision_threshold, asked.cost or recourse.cost

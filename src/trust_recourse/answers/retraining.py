@@ -25,7 +25,7 @@ from trust_recourse.models.seam import Floats, Score
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.ensemble import SumModel
 from trust_recourse.models.sums.mean import mean_of_points, mean_of_trees
-from trust_recourse.question.question import Survival
+from trust_recourse.question import Survival
 from trust_recourse.search.survival import Judgement, judged, share_interval
 
 SETS = ("search", "validation", "fresh")

@@ -7,8 +7,8 @@ from typing import Any
 
 from trust_recourse.certificate import Certificate, CertificateError, Verdict, check
 from trust_recourse.models.readers import library as sums
+from trust_recourse.question import Target
 from trust_recourse.question.cost import Cost
-from trust_recourse.question.question import Target
 from trust_recourse.schema import Schema
 
 

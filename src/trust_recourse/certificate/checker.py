@@ -36,10 +36,10 @@ from trust_recourse.certificate.record import (
     Proof,
 )
 from trust_recourse.io import cancel
-from trust_recourse.io.scalars import plain
+from trust_recourse.io.scalars import Floats, plain
 from trust_recourse.io.wording import some
+from trust_recourse.question import Point, Problem, Status, Target
 from trust_recourse.question.cost import LEAST_COST, Cost
-from trust_recourse.question.question import Floats, Point, Problem, Status, Target
 from trust_recourse.schema import Schema
 
 AT_ONCE = 256  # boxes judged together, so that what is worked out of them stays in fast memory

@@ -44,7 +44,7 @@ from trust_recourse.certificate.several import Several, won
 from trust_recourse.certificate.sums import Card
 from trust_recourse.certificate.trees import Ensemble
 from trust_recourse.certificate.tsetlin import Machine
-from trust_recourse.question.question import Floats, Ints
+from trust_recourse.io.scalars import Floats, Ints
 
 Sum = Card | Ensemble | Machine
 FAMILIES: dict[str, type[Card] | type[Ensemble]] = {"points": Card, "sums": Ensemble}

@@ -14,8 +14,9 @@ from trust_recourse.certificate.lagrangian import Candidates
 from trust_recourse.certificate.reader import Bools, Reader
 from trust_recourse.certificate.record import REASONS, CertificateError, Proof, Step
 from trust_recourse.io import cancel
+from trust_recourse.io.scalars import Floats, Ints
+from trust_recourse.question import Problem
 from trust_recourse.question.cost import MOST_COST, Units
-from trust_recourse.question.question import Floats, Ints, Problem
 from trust_recourse.schema import FeatureActions, SchemaError
 from trust_recourse.schema.actions import MOST_LISTED
 from trust_recourse.schema.derived import Follows

@@ -10,7 +10,7 @@ import numpy as np
 from trust_recourse.certificate.cover import Boxes
 from trust_recourse.certificate.reader import Bools
 from trust_recourse.io import cancel
-from trust_recourse.question.question import Floats, Ints
+from trust_recourse.io.scalars import Floats, Ints
 from trust_recourse.schema import ActionSet
 from trust_recourse.schema.derived import Follows, before_rounding
 

@@ -27,7 +27,7 @@ from trust_recourse.certificate.reader import (
 )
 from trust_recourse.certificate.record import Function
 from trust_recourse.io import cancel
-from trust_recourse.question.question import Floats, Ints
+from trust_recourse.io.scalars import Floats, Ints
 
 AT_ONCE = 1 << 22  # numbers of boxes judged together, or pairs of those of a candidate
 

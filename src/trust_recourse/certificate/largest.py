@@ -27,7 +27,7 @@ from trust_recourse.certificate.reader import ROUNDING, Bools, Bounds, Choices, 
 from trust_recourse.certificate.record import CertificateError, Function
 from trust_recourse.certificate.several import Several, won
 from trust_recourse.certificate.tsetlin import Factors, Machine
-from trust_recourse.question.question import Floats, Ints
+from trust_recourse.io.scalars import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

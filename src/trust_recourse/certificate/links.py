@@ -16,7 +16,7 @@ import numpy as np
 
 from trust_recourse.certificate.reader import ROUNDING, Bools, logistic
 from trust_recourse.certificate.record import CertificateError
-from trust_recourse.question.question import Floats
+from trust_recourse.io.scalars import Floats
 
 TIE = 1e-13  # a confidence this close to one half is one half
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from trust_recourse.certificate.cover import RELATIVE
 from trust_recourse.certificate.record import Certificate, CertificateError
+from trust_recourse.question import Problem, Status
 from trust_recourse.question.fewest import counted, n_changes, price_of, priced, uncapped, within
-from trust_recourse.question.question import Problem, Status
 
 
 def parts(certificate: Certificate, problem: Problem) -> list[Certificate]:

@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
+from trust_recourse.question import Problem
 from trust_recourse.question.cost import Cost
-from trust_recourse.question.question import Problem
 
 Question = dict[str, Any]
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse.certificate.record import CertificateError, Function
-from trust_recourse.question.question import Floats, Ints
+from trust_recourse.io.scalars import Floats, Ints
 from trust_recourse.schema import Feature
 
 Bools = NDArray[np.bool_]

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from trust_recourse.certificate.question import Question, asked, cost_parts, fingerprint
 from trust_recourse.io import cancel, strict_json
 from trust_recourse.io.files import write_whole
+from trust_recourse.io.scalars import Floats, Ints
+from trust_recourse.question import Point, Problem, Status, Target
 from trust_recourse.question.cost import Cost
-from trust_recourse.question.question import Floats, Ints, Point, Problem, Status, Target
 from trust_recourse.schema import Schema, SchemaError
 
 FORMAT = 3

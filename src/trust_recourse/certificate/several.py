@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trust_recourse.certificate.reader import Reader
-from trust_recourse.question.question import Floats, Ints
+from trust_recourse.io.scalars import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ from trust_recourse.certificate.record import (
     Step,
 )
 from trust_recourse.io import cancel
-from trust_recourse.question.question import Floats, Ints
+from trust_recourse.io.scalars import Floats, Ints
 
 BITS = (8, 12, 16, 24, 52)  # of the greatest number, that are tried
 CHAIN = 32  # boxes that are tried together, next to each other in the tree

@@ -30,7 +30,7 @@ from trust_recourse.certificate.reader import (
     other_class,
 )
 from trust_recourse.certificate.record import CertificateError, Function
-from trust_recourse.question.question import Floats, Ints
+from trust_recourse.io.scalars import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,7 +40,7 @@ from trust_recourse.certificate.reader import (
 )
 from trust_recourse.certificate.record import CertificateError, Function
 from trust_recourse.certificate.sums import check_points
-from trust_recourse.question.question import Floats, Ints
+from trust_recourse.io.scalars import Floats, Ints
 
 BITS = 51  # of the greatest sum, in units
 MOST_BITS = 51  # of a sum of a function's numbers, in units

@@ -39,7 +39,7 @@ from trust_recourse.certificate.reader import (
     first_score,
 )
 from trust_recourse.certificate.record import CertificateError, Function
-from trust_recourse.question.question import Floats, Ints
+from trust_recourse.io.scalars import Floats, Ints
 from trust_recourse.schema import Feature, Schema
 
 BITS = 44  # of the greatest sum, in units

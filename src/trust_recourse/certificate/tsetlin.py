@@ -31,7 +31,7 @@ from trust_recourse.certificate.reader import (
 )
 from trust_recourse.certificate.record import CertificateError, Function
 from trust_recourse.io import cancel
-from trust_recourse.question.question import Floats, Ints
+from trust_recourse.io.scalars import Floats, Ints
 from trust_recourse.schema import Feature
 
 Map = Callable[[Floats], Floats]

@@ -21,7 +21,7 @@ from trust_recourse.question.vocabulary import BATCH_BOXES, HELP
 
 if TYPE_CHECKING:
     from trust_recourse import Recourse
-    from trust_recourse.question.question import Question
+    from trust_recourse.question import Question
 
 WAIT = 10.0  # seconds for a worker to be there, before it is said that there is none
 MOST = 3  # reasons that are shown

@@ -172,7 +172,7 @@ def decision(result: Result, person: question.Values, *, verbose: bool = False) 
 
 def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked: int) -> None:
     from trust_recourse.io.wording import AT_LEAST, distance, is_bound, significant
-    from trust_recourse.question.question import option_name
+    from trust_recourse.question import option_name
     from trust_recourse.report.answers import SIGMA
 
     if result.options:

@@ -136,7 +136,7 @@ def fit(
     from trust_recourse import PTMClassifier, Schema
     from trust_recourse.answers.retraining import remove_all, save_all
     from trust_recourse.models.bootstrap import LEAST
-    from trust_recourse.question.question import Question
+    from trust_recourse.question import Question
     from trust_recourse.report import check_table, holdout_report
     from trust_recourse.report.protected import uses
 

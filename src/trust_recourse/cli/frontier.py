@@ -94,7 +94,7 @@ def frontier(
 
 def _show(result: Result, stairs: pd.DataFrame, everything: bool, limit: float) -> None:
     from trust_recourse.io.wording import significant
-    from trust_recourse.question.question import formatted
+    from trust_recourse.question import formatted
     from trust_recourse.report.answers import steps
 
     line = result.recourse.decision_threshold

@@ -1,7 +1,7 @@
 """What commands share: whom a question is about, and what is asked, as options of the line.
 
 A command that takes a dataclass, such as a `Person`, `Rules` or an `Asked`, has its fields as
-options of its own. Every part of `trust_recourse.question.question.Question` is a field of
+options of its own. Every part of `trust_recourse.question.Question` is a field of
 `Asked`.
 """
 
@@ -27,7 +27,7 @@ from trust_recourse.search.engines import BY_TRIAL, Anywhere
 
 if TYPE_CHECKING:
     from trust_recourse import Recourse, Result, Schema
-    from trust_recourse.question.question import Question
+    from trust_recourse.question import Question
 
 
 def _option(part: str, metavar: str | None = None, more: str = "", flag: str = "") -> Any:
@@ -216,14 +216,14 @@ class Rules:
 
     def over(self, recourse: Recourse) -> Recourse:
         """The same model under these rules."""
-        from trust_recourse.question.question import Question
+        from trust_recourse.question import Question
 
         return recourse.under(Question(**self.parts(recourse.schema)))
 
     def parts(self, schema: Schema) -> dict[str, Any]:
         """The parts of a question that these are."""
+        from trust_recourse.question import read_limit
         from trust_recourse.question.cost import Cost
-        from trust_recourse.question.question import read_limit
 
         return {
             "cost": None if self.cost is None else Cost.read(self.cost),
@@ -269,7 +269,7 @@ class Asked(Rules):
 
     def question(self, schema: Schema) -> Question:
         """The question, for a model that reads rows by this schema."""
-        from trust_recourse.question.question import Question
+        from trust_recourse.question import Question
 
         return Question(
             confidence=self.levels, mode=self.mode, tolerance=self.tolerance,
@@ -305,7 +305,7 @@ class Asked(Rules):
 
 def seconds(given: float | None) -> float | None:
     """A time limit as given on the line, where the default holds if none is given."""
-    from trust_recourse.question.question import Question
+    from trust_recourse.question import Question
 
     return TIME_LIMIT if given is None else Question(time_limit=unlimited(given)).time_limit
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from trust_recourse import Certificate, Feature
     from trust_recourse.certificate import Verdict
     from trust_recourse.models.loading import Model
-    from trust_recourse.question.question import Problem, Target
+    from trust_recourse.question import Problem, Target
 
 PARTS = {  # of a question, and how to give each
     "x": ("the person", "--data with --row or --set"),
@@ -136,7 +136,7 @@ class Level:
     def target(self, theirs: Target, machine: Model) -> Target:
         """The target; a confidence without a threshold goes with the model's own."""
         from trust_recourse.answers.recourse import own_threshold
-        from trust_recourse.question.question import Target
+        from trust_recourse.question import Target
 
         if self.wins:
             return Target(0.5, "wins")
@@ -153,7 +153,7 @@ def _given(
     machine: Model,
 ) -> dict[str, Any]:
     """What the question must be but for its target, as far as it is given on the line."""
-    from trust_recourse.question.question import Question
+    from trust_recourse.question import Question
     from trust_recourse.schema import Schema
 
     given: dict[str, Any] = {}
@@ -223,7 +223,7 @@ def said(
 def _answer(certificate: Certificate, problem: Problem) -> str:
     """The answer of a certificate: what changes, one a line, and its numbers."""
     from trust_recourse.io.scalars import same
-    from trust_recourse.question.question import formatted
+    from trust_recourse.question import formatted
 
     answer = certificate.answer
     if answer is None:

@@ -14,6 +14,7 @@ Value: TypeAlias = str | int | float | bool
 
 Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
+Ints: TypeAlias = NDArray[np.int64]
 
 INF = math.inf
 

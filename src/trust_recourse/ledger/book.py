@@ -40,7 +40,7 @@ from trust_recourse.ledger.promises import (
 from trust_recourse.ledger.pseudonyms import Key
 from trust_recourse.ledger.seal import CLOSING
 from trust_recourse.ledger.store import Store, Tables
-from trust_recourse.question.question import option_name
+from trust_recourse.question import option_name
 from trust_recourse.schema import Schema
 
 NEW = (

@@ -22,7 +22,7 @@ from trust_recourse.certificate import (
     check,
     cost_parts,
 )
-from trust_recourse.io.scalars import plain, same
+from trust_recourse.io.scalars import Floats, plain, same
 from trust_recourse.io.wording import floored
 from trust_recourse.ledger.entries import (
     Entry,
@@ -32,8 +32,8 @@ from trust_recourse.ledger.entries import (
     canonical,
     sha256,
 )
+from trust_recourse.question import Option, Problem, Question, Status, Target
 from trust_recourse.question.cost import Cost
-from trust_recourse.question.question import Floats, Option, Problem, Question, Status, Target
 from trust_recourse.schema import Schema
 from trust_recourse.search.ranges import Range
 

@@ -30,7 +30,7 @@ from trust_recourse.question.cost import Cost
 from trust_recourse.schema import ActionSet, Feature, Schema
 
 if TYPE_CHECKING:
-    from trust_recourse.question.question import Radius
+    from trust_recourse.question import Radius
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

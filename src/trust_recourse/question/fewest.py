@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from trust_recourse.io.scalars import Floats
 from trust_recourse.question.cost import Cost
-from trust_recourse.question.question import Floats, Problem, changed
+from trust_recourse.question.problem import Problem, changed
 from trust_recourse.schema import ActionSet, FewChange
 
 TWICE = 2.0  # price per change, in costs of a known answer; above 1, an extra change never pays

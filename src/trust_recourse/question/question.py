@@ -1,8 +1,6 @@
-"""The question and the answer: targets, costs, the question that every surface carries, options.
+"""All that can be asked, of anybody and any model: the value that every surface carries.
 
-A `Question` is all that can be asked, of anybody and any model; with a person and for one of its
-confidences it is a `Problem`, which engines answer. An option is one way to reach it, in numbers
-alone.
+With a person and for one of its confidences a `Question` is a `Problem`, which engines answer.
 """
 
 from __future__ import annotations
@@ -11,160 +9,28 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
-from enum import StrEnum
 from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from trust_recourse.io import markup
 from trust_recourse.io.scalars import is_number, plain, python
-from trust_recourse.io.wording import beyond, floored, level, near, significant
+from trust_recourse.io.wording import near
 from trust_recourse.question.cost import Cost
+from trust_recourse.question.outcome import PROBABILITY
+from trust_recourse.question.target import TO_WIN, Target
 from trust_recourse.question.vocabulary import SPAN, Mode, PlausibleBy, outside
-from trust_recourse.schema import ActionSet, FewChange, Schema
+from trust_recourse.schema import FewChange, Schema
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Plausible = Callable[[pd.DataFrame], NDArray[np.bool_]]
 Limit = tuple[Any, Any]  # from, to; None is no end
 
 WHOLE = 2**53  # from it on floats skip whole numbers
-SLACK = 1e-9  # a target counts as met when it is missed by no more than this
 OWN = "function"  # what is told of a test of rows that has no name
 
 
-class Status(StrEnum):
-    """What is known about an answer; `sentence` says it to a person."""
-
-    OPTIMAL = "optimal"
-    FEASIBLE = "feasible"
-    INFEASIBLE = "infeasible"
-    NOT_FOUND = "not_found"
-    ALREADY_MET = "already_met"
-
-    @property
-    def sentence(self) -> str:
-        """The status, as a clerk could read it out."""
-        return {
-            Status.OPTIMAL: "This is the cheapest allowed change; nothing cheaper reaches it.",
-            Status.FEASIBLE: "This change reaches it; a cheaper one was not ruled out.",
-            Status.INFEASIBLE: "No allowed change reaches this target; that is proved.",
-            Status.NOT_FOUND: "No change was found; that one exists was not ruled out.",
-            Status.ALREADY_MET: "Nothing needs to change: the target is met already.",
-        }[self]
-
-
-@dataclass(frozen=True)
-class Target:
-    """A confidence of the wanted class to reach: at least τ, or a band around it, or to win.
-
-    >>> Target(0.8).met(0.81), Target(0.8, "band", 0.05).met(0.9)
-    (True, False)
-    """
-
-    confidence: float
-    mode: Mode = "at_least"
-    tolerance: float = 0.1
-    threshold: float = field(default=0.5, compare=False, repr=False)  # of the decision
-
-    def __post_init__(self) -> None:
-        if not (isinstance(self.confidence, (int, float)) and 0 < self.confidence < 1):
-            raise ValueError(
-                f"confidence={self.confidence!r}; expected a number between 0 and 1, such as 0.85"
-            )
-        if self.mode not in get_args(Mode):
-            raise ValueError(f"mode={self.mode!r}; expected 'at_least', 'band' or 'wins'")
-        if self.mode == "wins" and self.confidence != 0.5:
-            raise ValueError(
-                f"mode='wins' with confidence={self.confidence!r}; expected 0.5: a class wins by "
-                "its share beside the strongest of the others, whatever its confidence is"
-            )
-        if not (isinstance(self.tolerance, (int, float)) and 0 <= self.tolerance < 1):
-            raise ValueError(f"tolerance={self.tolerance!r}; expected a number from 0 to below 1")
-        if not (isinstance(self.threshold, (int, float)) and 0 < self.threshold < 1):
-            raise ValueError(f"threshold={self.threshold!r}; expected a number between 0 and 1")
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The confidences that meet it, slack included; the decision itself has none.
-
-        A class wins by its share beside the strongest of the others, which is to be one half.
-        """
-        if self.mode == "wins":
-            return self.confidence, math.inf
-        if self.mode == "at_least":
-            return self.confidence - (0.0 if self.decides else SLACK), math.inf
-        low, high = self.confidence - self.tolerance, self.confidence + self.tolerance
-        return low - SLACK, high + SLACK
-
-    @property
-    def decides(self) -> bool:
-        """Whether it asks for the decision itself, which has no slack."""
-        return self.mode == "at_least" and self.confidence == self.threshold
-
-    @property
-    def words(self) -> str:
-        """The target for people."""
-        if self.mode == "band":
-            return f"{level(self.confidence)} ± {level(self.tolerance)}"
-        if self.mode == "wins":
-            return "more than any other class"
-        return f"at least {level(self.confidence)}"
-
-    def decision(self, threshold: float) -> Target:
-        """The decision that goes with it, as a target: that the class wins, or the threshold."""
-        return TO_WIN if self.mode == "wins" else Target(threshold, threshold=threshold)
-
-    @property
-    def rule(self) -> str:
-        """Who is accepted, where it asks for the decision itself, in words."""
-        most = "where it has the most of any class"
-        return most if self.mode == "wins" else f"from {level(self.confidence)}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """In plain values: the decision threshold only where it is not one half."""
-        told: dict[str, Any] = {"confidence": float(self.confidence), "mode": self.mode}
-        told["tolerance"] = float(self.tolerance)
-        if self.threshold != 0.5:
-            told["threshold"] = float(self.threshold)
-        return told
-
-    def raised(self, by: float) -> Target:
-        """One that only confidences meet which meet this with so much to spare."""
-        if self.mode == "band":
-            return replace(self, tolerance=max(self.tolerance - by, 0.0))
-        least = min(self.interval[0] + by, math.nextafter(1.0, 0.0))
-        return Target(least, threshold=least)
-
-    def met(self, confidence: float) -> bool:
-        """Whether this confidence is enough."""
-        low, high = self.interval
-        return low <= confidence <= high
-
-
-TO_WIN = Target(0.5, "wins")  # half of what a class and the strongest other have together
-
-
-def formatted(
-    confidence: float, threshold: float = 0.5, target: Target | None = None, digits: int = 3
-) -> str:
-    """A confidence for people: cut, with as many digits as keep it on its side of each line.
-
-    >>> formatted(0.49996), formatted(0.71), formatted(0.8507, 0.8505)
-    ('0.499', '0.710', '0.8507')
-    >>> formatted(0.7, 0.5, Target(0.7))
-    '0.700'
-
-    Whether a class wins is no line between confidences.
-    """
-    lowest = () if target is None else (target.interval[0],)
-    wins = target is not None and target.mode == "wins"
-    return floored(confidence, beyond(confidence, () if wins else (threshold, *lowest)), digits)
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Question:
     """All that can be asked: one value, the same in Python, commands, service, page and files.
 
@@ -172,7 +38,7 @@ class Question:
     the decision itself. A question is checked where it is made; whether a model can answer it,
     where it is put to one.
 
-    >>> Question(0.8, lock="age").to_dict()
+    >>> Question(confidence=0.8, lock="age").to_dict()
     {'confidence': [0.8], 'lock': ['age']}
     """
 
@@ -216,6 +82,17 @@ class Question:
             object.__setattr__(self, name, value)
         self._check()
 
+    @classmethod
+    def given(
+        cls, confidence: Any = None, limits: Mapping[str, Limit] | None = None, **parts: Any
+    ) -> Question:
+        """Make a question of what users pass: one level or several, None for a part left out."""
+        if confidence is None:
+            confidence = ()
+        elif np.size(confidence) == 0:
+            raise ValueError("confidence=[]; expected at least one level, such as 0.85")
+        return cls(confidence=confidence, limits={} if limits is None else limits, **parts)
+
     def _check(self) -> None:
         if not isinstance(self.mode, str):
             raise ValueError(f"mode={self.mode!r}; expected 'at_least', 'band' or 'wins'")
@@ -226,13 +103,14 @@ class Question:
             Target(asked, self.mode, self.tolerance)
         if not all(isinstance(name, str) for name in self.lock):
             raise ValueError(f"lock={list(self.lock)!r}; expected names of features as text")
-        share, above, fraction = "a share such as 0.01 for 1%, or 0", "above 0", (0, 1)
+        share, above = "a share such as 0.01 for 1%, or 0", "above 0"
+        fraction = PROBABILITY.lower, PROBABILITY.upper
         _expect(self, "n_options", "a whole number of at least 1", (0, math.inf), whole=True)
         _expect(self, "gap", f"{share}, below 1e6", (-math.ulp(0), 1e6))
         _expect(self, "min_distance", f"a cost {above}, or None", (0, math.inf))
         _expect(self, "min_radius", f"a number {above}, in scaled units", (0, math.inf))
-        _expect(self, "floor", "a confidence between 0 and 1", fraction)
-        _expect(self, "decision_threshold", "a number between 0 and 1", fraction)
+        _expect(self, "floor", f"a {PROBABILITY.name} {PROBABILITY.bounds}", fraction)
+        _expect(self, "decision_threshold", f"a number {PROBABILITY.bounds}", fraction)
         _expect(self, "time_limit", f"a number {above}, or None", (0, math.inf))
         for name in ("node_limit", "n_trials", "max_changes"):
             _expect(self, name, f"a whole number {above}, or None", (0, math.inf), whole=True)
@@ -314,7 +192,11 @@ class Question:
         words = []
         if self.min_radius is not None:
             floor = threshold if self.floor is None else self.floor
-            least = "the most of any class" if self.mode == "wins" else f"at {level(floor)} or more"
+            least = (
+                "the most of any class"
+                if self.mode == "wins"
+                else f"at {PROBABILITY.level(floor)} or more"
+            )
             between = " (between steps too)" if self.continuous else ""
             words.append(f"kept {least} within a radius of {self.min_radius:g}{between}")
         if self.plausible is not None:
@@ -415,178 +297,3 @@ def _expect(
         raise ValueError(f"{name} is 2**53 or more; expected {what}. Give a smaller number")
     if not ((optional and given is None) or (kind and between[0] < given < between[1])):
         raise ValueError(f"{name}={given!r}; expected {what}")
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """One confidence of a question for one person, free of any model: what engines answer."""
-
-    action_set: ActionSet  # the person's own codes, and where they may go
-    target: Target
-    cost: Cost
-    wanted: int = 1  # the position of the wanted class in `classes_`, 0 or 1
-
-
-@dataclass(frozen=True, eq=False)
-class Point:
-    """A row in codes, what it costs to become it, and the wanted class's confidence there."""
-
-    codes: Floats
-    cost: float
-    confidence: float
-
-
-def changed(own: Floats, codes: Floats) -> frozenset[int]:
-    """Which features of a row are not the person's own; a missing value equals a missing one.
-
-    >>> sorted(changed(np.array([1.0, np.nan, 3.0]), np.array([2.0, np.nan, 3.0])))
-    [0]
-    """
-    return frozenset(np.flatnonzero((codes != own) & ~(np.isnan(codes) & np.isnan(own))).tolist())
-
-
-@dataclass(frozen=True)
-class Survival:
-    """Whether models learnt anew accept an option that was asked to last, or the nearest to one.
-
-    It lasts if the models of the validation accept it so that, with a confidence of 90%, at
-    least the share that was asked of all such models would. Of fresh models, which had no part in
-    that, `kept` accept it; the share of all that do lies between `low` and `high` in 90% of cases.
-    """
-
-    asked: float
-    lasts: bool
-    demand: float  # on the mean log-odds of the models searched against; −∞ if none was needed
-    validated: int  # models of the validation that accept it
-    validation: int  # of so many
-    kept: int  # fresh models that accept it
-    of: int
-    low: float
-    high: float
-
-    @property
-    def share(self) -> float:
-        """The share of the fresh models that accept it."""
-        return self.kept / self.of
-
-    @property
-    def words(self) -> str:
-        """What the fresh models say, in words."""
-        told = f"{self.kept} of {self.of} models learnt anew accept it"
-        return f"{told} ({self.low:.0%} to {self.high:.0%} of all such models would)"
-
-    def to_dict(self) -> dict[str, Any]:
-        """In plain values, as JSON has them: no demand is told as None."""
-        told = {part.name: getattr(self, part.name) for part in fields(self)}
-        return told | {"demand": None if math.isinf(self.demand) else self.demand}
-
-    @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Survival:
-        """Read what `to_dict` wrote; what cannot be so is refused."""
-        demand = given["demand"]
-        made = cls(**{**given, "demand": -math.inf if demand is None else demand})
-        counts = made.validated, made.validation, made.kept, made.of
-        shares = made.asked, made.low, made.high
-        counted = all(type(each) is int and each >= 0 for each in counts) and made.of > 0
-        if not (
-            counted
-            and made.validated <= made.validation
-            and made.kept <= made.of
-            and all(is_number(each) and 0.0 <= each <= 1.0 for each in shares)
-            and isinstance(made.lasts, bool)
-            and (demand is None or is_number(demand))
-        ):
-            raise TypeError(f"survival: given {dict(given)!r}")
-        return made
-
-
-class Radius(float):
-    """A certified radius: a float that is `exact`, or else a proved lower bound on the radius.
-
-    As text a bound is written with its sign.
-
-    >>> Radius(0.25), Radius(0.25, exact=False), min(Radius(0.25, exact=False), 0.5).exact
-    (0.25, ≥ 0.25, False)
-    """
-
-    __slots__ = ("exact",)
-    exact: bool
-
-    def __new__(cls, value: float, exact: bool = True) -> Radius:
-        """A number that is the radius if it is exact, and at most the radius if not."""
-        made = super().__new__(cls, value)
-        made.exact = exact
-        return made
-
-    def __getnewargs__(self) -> tuple[float, bool]:  # type: ignore[override]
-        return float(self), self.exact
-
-    def __repr__(self) -> str:
-        return f"{'' if self.exact else '≥ '}{float(self)!r}"
-
-
-@dataclass(frozen=True, eq=False)
-class Option:
-    """One way to be accepted: numbers alone, in the person's own units.
-
-    `codes` are the values of x as the schema encodes them. `cost` is d(x, x'), `confidence` the
-    model's for the wanted class at exactly these values, `lower_bound` what no allowed change that
-    meets the target can cost less than.
-    """
-
-    x: pd.Series[Any]
-    codes: Floats = field(repr=False)
-    changes: dict[str, tuple[Any, Any]] = field(default_factory=dict)
-    cost: float = 0.0
-    confidence: float = 0.0
-    status: Status = Status.NOT_FOUND
-    target: Target = Target(0.5)
-    lower_bound: float = 0.0
-
-    @property
-    def gap(self) -> float:
-        """How much cheaper another answer could still be, in the units of `cost`."""
-        return max(self.cost - self.lower_bound, 0.0)
-
-    def _repr_html_(self) -> str:
-        moves = ((name, str(old), str(new)) for name, (old, new) in self.changes.items())
-        facts = (
-            ("asked for", self.target.words),
-            ("confidence", floored(self.confidence, [self.target.interval[0]])),
-            ("cost", significant(self.cost)),
-        )
-        proved = self.status in (Status.OPTIMAL, Status.ALREADY_MET)
-        word = str(self.status).replace("_", " ")
-        return markup.shown(
-            markup.card("Option", word, moves, facts, self.status.sentence, proved=proved)
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Reach(Option):
-    """The most confident reachable option, by the moves that matter: all others add under a point.
-
-    `worth` is the confidence that would be lost without each of its changes. `furthest` is the
-    cheapest known change of the highest confidence, every move of it. No allowed change has more
-    confidence than the `ceiling`. The status is "optimal" if the highest confidence and the least
-    cost of it are both proved.
-    """
-
-    worth: dict[str, float] = field(default_factory=dict)
-    furthest: Option | None = field(default=None, repr=False)
-    ceiling: float = 1.0
-
-    @property
-    def most(self) -> float:
-        """The highest confidence that is known to be reachable."""
-        return self.confidence if self.furthest is None else self.furthest.confidence
-
-    @property
-    def proved(self) -> bool:
-        """Whether no allowed change has more confidence."""
-        return self.ceiling - self.most <= SLACK
-
-
-def option_name(at: int) -> str:
-    """What people call the option at a place of `Result.options`: they count from 1."""
-    return f"option {at + 1}"

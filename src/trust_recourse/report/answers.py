@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trust_recourse.answers.measure import Robustness
     from trust_recourse.answers.recourse import Recourse
     from trust_recourse.answers.result import Result
-    from trust_recourse.question.question import Option, Radius, Target
+    from trust_recourse.question import Option, Radius, Target
 
 SIGMA = 0.01  # of the noise that an option is tried with
 BOXES = 2000  # to search for what lies beyond all constraints together, and the seconds at most

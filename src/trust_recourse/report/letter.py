@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from trust_recourse.answers.result import Result
     from trust_recourse.ledger import Promise
-    from trust_recourse.question.question import Target
+    from trust_recourse.question import Target
     from trust_recourse.schema import Feature, Schema
 
 MOST_LETTERS = 1500  # in the list of all values; a longer one is left to whom to ask

@@ -27,7 +27,7 @@ from trust_recourse.io import markup
 from trust_recourse.io.frames import as_pandas
 from trust_recourse.io.wording import level, some
 from trust_recourse.models.readers.library import ClassSums
-from trust_recourse.question.question import Question
+from trust_recourse.question import Question
 from trust_recourse.report.baselines import baselines
 from trust_recourse.report.calibration import (
     CURVES,

@@ -10,10 +10,10 @@ import numpy as np
 
 from trust_recourse.answers.explain import depends, explainable
 from trust_recourse.answers.recourse import as_read
+from trust_recourse.io.scalars import Floats
 from trust_recourse.models.seam import Score
 from trust_recourse.models.sums.one_feature import at_each_cell
 from trust_recourse.models.sums.score import SumScore
-from trust_recourse.question.question import Floats
 from trust_recourse.report.language import ENGLISH
 from trust_recourse.schema import Feature, Schema
 from trust_recourse.schema.guess.meaning import attribute

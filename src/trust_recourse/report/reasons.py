@@ -17,7 +17,7 @@ from trust_recourse.schema import Feature
 
 if TYPE_CHECKING:
     from trust_recourse.answers.result import Result
-    from trust_recourse.question.question import Option
+    from trust_recourse.question import Option
 
 MOST = 4  # reasons, at most
 LEAST = 0.05  # of all that a person falls short by: what is less is no principal reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trust_recourse.answers.result import Result
-from trust_recourse.question.question import Status, Target
+from trust_recourse.question import Status, Target
 from trust_recourse.report.content import ListBlock, blocks
 from trust_recourse.report.facts import LetterFacts, cut
 from trust_recourse.report.language import ENGLISH

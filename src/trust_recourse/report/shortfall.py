@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from trust_recourse.answers.explain import explainable, feature_shares
+from trust_recourse.io.scalars import Floats
 from trust_recourse.io.wording import floored, in_few_digits, near, some
-from trust_recourse.question.question import Floats
 
 if TYPE_CHECKING:
     from trust_recourse.answers.result import Result
-    from trust_recourse.question.question import Option
+    from trust_recourse.question import Option
     from trust_recourse.schema import Feature
 
 Method = Literal["nearest-yes", "just-passed", "all-applicants"]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from trust_recourse.question.question import Problem, Target
+from trust_recourse.question import Problem, Target
 from trust_recourse.search.exact import Exact
 from trust_recourse.search.highest import Climb
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from trust_recourse.answers.recourse import Recourse
     from trust_recourse.models.seam import Score
-    from trust_recourse.question.question import Reach
+    from trust_recourse.question import Reach
     from trust_recourse.schema import ActionSet
 
 NOTICED = 1e-9  # of confidence: smaller gains do not count

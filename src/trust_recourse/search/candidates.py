@@ -17,9 +17,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from trust_recourse.io.scalars import Floats, Ints
 from trust_recourse.models.seam import Candidates, Grid, Row, Same
 from trust_recourse.question.cost import MOST_COST, Cost, Units
-from trust_recourse.question.question import Floats, Ints
 from trust_recourse.schema import ActionSet, Feature, FeatureActions, Schema, SchemaError
 from trust_recourse.schema.actions import MOST_LISTED
 from trust_recourse.schema.derived import Follows

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-from trust_recourse.question.question import Point, changed
+from trust_recourse.question import Point, changed
 from trust_recourse.schema import ActionSet, FewChange, Relation
 from trust_recourse.search.exact import Answer
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from trust_recourse.question.question import Point
+    from trust_recourse.question import Point
 
 Engine = Literal["auto", "exact", "portfolio", "tpe", "gp", "spheres", "wachter"]
 Anywhere = Literal["auto", "exact", "portfolio", "tpe", "gp", "spheres"]  # these ask any model

@@ -32,8 +32,8 @@ from trust_recourse.models.seam import (
     Score,
     Wish,
 )
+from trust_recourse.question import SLACK, Point, Problem, Radius, Target
 from trust_recourse.question.cost import theirs
-from trust_recourse.question.question import SLACK, Point, Problem, Radius, Target
 from trust_recourse.schema import ActionSet, Feature, Schema
 from trust_recourse.schema.relations import equal, only
 from trust_recourse.schema.steps import moved, multiple_below, steps_to

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
+from trust_recourse.question import Point, Problem
 from trust_recourse.question.fewest import (
     Fewest,
     at_least,
@@ -17,7 +18,6 @@ from trust_recourse.question.fewest import (
     uncapped,
     within,
 )
-from trust_recourse.question.question import Point, Problem
 from trust_recourse.search.exact import Answer, Exact
 
 Cheapest = Callable[[Exact, float], Answer]  # an engine and a gap → its answer

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from trust_recourse.io import cancel
 from trust_recourse.models.seam import Reduction
-from trust_recourse.question.question import Point, Target
+from trust_recourse.question import Point, Target
 from trust_recourse.search.exact import TIED, Exact
 from trust_recourse.search.loss import ABOVE
 

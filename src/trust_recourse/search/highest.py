@@ -17,7 +17,7 @@ import math
 
 from trust_recourse.io import cancel
 from trust_recourse.models.seam import Floats
-from trust_recourse.question.question import SLACK, Point
+from trust_recourse.question import SLACK, Point
 from trust_recourse.search.exact import Exact
 from trust_recourse.search.frontier import exactly
 

@@ -26,8 +26,8 @@ import numpy as np
 
 from trust_recourse.io import cancel
 from trust_recourse.models.seam import Candidates, Cells, Floats, Ints, Score
+from trust_recourse.question import Target, changed
 from trust_recourse.question.cost import Cost
-from trust_recourse.question.question import Target, changed
 from trust_recourse.schema import ActionSet, Feature, FeatureActions
 from trust_recourse.schema.actions import MOST_LISTED
 from trust_recourse.schema.derived import Follows

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trust_recourse.models.seam import Floats
-from trust_recourse.question.question import Point
+from trust_recourse.question import Point
 from trust_recourse.search.exact import Answer
 
 SURE = 0.9  # of the bound that an answer is accepted by, and of the interval that is told

@@ -11,8 +11,7 @@ import numpy as np
 from trust_recourse.answers.recourse import Recourse
 from trust_recourse.answers.result import Result
 from trust_recourse.ledger import Ledger
-from trust_recourse.question import question
-from trust_recourse.question.question import Option
+from trust_recourse.question import Option, question
 from trust_recourse.schema import Schema
 from trust_recourse.search.engines import BY_TRIAL, UNREAD
 from trust_recourse.web.bodies import Person, Question, Rules

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from trust_recourse import Recourse
     from trust_recourse.ledger import Ledger
-    from trust_recourse.question.question import Plausible
+    from trust_recourse.question import Plausible
 
 Given = TypeVar("Given")
 

@@ -18,7 +18,7 @@ from trust_recourse import Feature, Recourse, Schema, load, verify
 from trust_recourse.models.readers import library as sums
 from trust_recourse.models.readers.formats import opened
 from trust_recourse.models.readers.library import Additive, UnreadableError, adopt, known
-from trust_recourse.question.question import Status
+from trust_recourse.question import Status
 
 glassbox = pytest.importorskip("interpret.glassbox", reason="interpret is not installed")
 

@@ -22,7 +22,7 @@ from laws import lines
 from laws.checks import Findings
 from trust_recourse import Feature, Recourse, Schema, Status, adopt, load, verify
 from trust_recourse.models.readers.library import Additive, UnreadableError, _compare, tolerance
-from trust_recourse.question.question import Target
+from trust_recourse.question import Target
 from trust_recourse.schema import SchemaError
 from trust_recourse.search import exact
 from trust_recourse.testing import check_cell_model

@@ -15,7 +15,7 @@ from trust_recourse import Cost, Feature, Recourse, Schema, Status
 from trust_recourse.answers.measure import copies
 from trust_recourse.models import Additive
 from trust_recourse.models.sums.slopes import Line, radius
-from trust_recourse.question.question import Target
+from trust_recourse.question import Target
 from trust_recourse.search.ranges import Range, loss_within
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -45,8 +45,8 @@ from trust_recourse.population.audit.groups import (
 )
 from trust_recourse.population.audit.permutation_test import dealt_out
 from trust_recourse.population.audit.sampled_search import Sampled, Some, Step, _people
+from trust_recourse.question import Question
 from trust_recourse.question.cost import Cost
-from trust_recourse.question.question import Question
 from trust_recourse.report.audit import levels, points
 from trust_recourse.report.content import TableBlock
 from worlds import paper_machine
@@ -727,12 +727,12 @@ def test_cost_functions_are_given_again_or_the_model_is_not_asked(loans, tmp_pat
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        (Question(0.65, "band", 0.05), "a confidence of 0.65 ± 0.05"),
+        (Question(confidence=0.65, mode="band", tolerance=0.05), "a confidence of 0.65 ± 0.05"),
         (
-            Question(0.65, min_radius=0.02, node_limit=500),
+            Question(confidence=0.65, min_radius=0.02, node_limit=500),
             "a confidence of at least 0.65, kept at 0.5 or more within a radius of 0.02",
         ),
-        (Question(0.65, engine="tpe", n_trials=20), "a confidence of at least 0.65"),
+        (Question(confidence=0.65, engine="tpe", n_trials=20), "a confidence of at least 0.65"),
         (Question(mode="wins"), "more confidence than in any other class"),
     ],
     ids=["band", "radius", "tpe", "wins"],
@@ -750,7 +750,7 @@ def test_all_that_a_batch_asked_is_told_and_asked_again(asked, words, loans, tmp
 
 
 def test_by_a_plausibility_test_the_model_is_not_asked_again(loans, tmp_path):
-    batched(loans, Question(0.65, plausible=lambda rows: rows["debt"] >= 0), tmp_path)
+    batched(loans, Question(confidence=0.65, plausible=lambda rows: rows["debt"] >= 0), tmp_path)
     assert "plausible" in Audit.of(tmp_path / "x", "old", draws=100).target
     with pytest.raises(ValueError, match="whose rows no batch holds, .* audit without the model"):
         Audit.of(tmp_path / "x", "old", model=loans[1])

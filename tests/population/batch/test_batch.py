@@ -36,8 +36,8 @@ from trust_recourse.cli import app
 from trust_recourse.population import batch
 from trust_recourse.population.batch import BatchError, Job, TableError, answer, folder
 from trust_recourse.population.batch.people import PartSpan
+from trust_recourse.question import Question
 from trust_recourse.question.cost import Cost
-from trust_recourse.question.question import Question
 from worlds import paper_machine
 
 LEVEL = 0.7
@@ -182,9 +182,9 @@ def test_a_question_that_nobody_can_answer_is_refused(recourse, people):
     with pytest.raises(ValueError, match="confidence=1.5"):
         Job.of(recourse, 1.5)
     with pytest.raises(ValueError, match="node_limit=0"):
-        Job.of(recourse, Question((0.5,), node_limit=0))
+        Job.of(recourse, Question(confidence=(0.5,), node_limit=0))
     with pytest.raises(ValueError, match="min_radius=-1"):
-        Job.of(recourse, Question((0.5,), min_radius=-1))
+        Job.of(recourse, Question(confidence=(0.5,), min_radius=-1))
     with pytest.raises(TypeError, match="batch needs a model with cells"):
         Job.of(Recourse(lambda table: table["income"] * 0, recourse.schema))
     cost = Cost.named("l1", functions={"income": lambda a, b: abs(a - b)})
@@ -197,7 +197,7 @@ def test_a_question_that_nobody_can_answer_is_refused(recourse, people):
 
 def test_an_answer_that_a_limit_ended_says_so(recourse, people):
     asked = people.drop(index=UNREADABLE)
-    told = answer(asked, Job.of(recourse, Question((0.95,), node_limit=1), radius=False))
+    told = answer(asked, Job.of(recourse, Question(confidence=(0.95,), node_limit=1), radius=False))
     assert {"feasible", "not_found"} & set(told["status"])
     assert told["radius"].isna().all()
 
@@ -513,7 +513,9 @@ def test_what_cannot_be_told_from_another_is_not_gone_on_with(recourse, file, tm
         batch.run(asked, file, out, LEVEL, **ask)
         with pytest.raises(BatchError, match=f"was begun with {words}.*cannot be told"):
             batch.run(asked, file, out, LEVEL, **ask)
-    own = Question(LEVEL, plausible=lambda rows: np.full(len(rows), True), node_limit=500)
+    own = Question(
+        confidence=LEVEL, plausible=lambda rows: np.full(len(rows), True), node_limit=500
+    )
     batch.run(recourse, file, tmp_path / "own", own, **ask)
     with pytest.raises(BatchError, match=r"was begun with a plausibility test of its own, .*told"):
         batch.run(recourse, file, tmp_path / "own", own, **ask)
@@ -524,7 +526,9 @@ def test_another_plausibility_test_is_refused(recourse, mixed, file, tmp_path):
     ask = {"radius": False, "n_jobs": 1, "rows_per_part": 40}
 
     def run(test):
-        batch.run(recourse, file, out, Question(LEVEL, plausible=test, node_limit=500), **ask)
+        batch.run(
+            recourse, file, out, Question(confidence=LEVEL, plausible=test, node_limit=500), **ask
+        )
 
     run(NearNeighbours(known, schema=recourse.schema))
     next(out.glob("part-*")).unlink()

@@ -13,7 +13,7 @@ import pandas as pd
 from trust_recourse.answers.explain.explanation import Explanation
 from trust_recourse.io import markup
 from trust_recourse.io.wording import between, distance, is_bound, significant
-from trust_recourse.question.question import formatted
+from trust_recourse.question import formatted
 
 SAME = 1e-9  # costs and distances this near are equal
 SAFE = "robustness under noise"

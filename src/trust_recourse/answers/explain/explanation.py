@@ -17,9 +17,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from trust_recourse.io import markup
-from trust_recourse.io.scalars import plain
+from trust_recourse.io.scalars import Floats, plain
 from trust_recourse.io.wording import signed
-from trust_recourse.question.question import Floats, Target, formatted
+from trust_recourse.question import Target, formatted
 
 if TYPE_CHECKING:
     from trust_recourse.answers.explain.points import Tightening

@@ -26,8 +26,8 @@ from trust_recourse.answers.explain.explanation import (
     Places,
     records,
 )
+from trust_recourse.io.scalars import Floats
 from trust_recourse.io.wording import floored, signed
-from trust_recourse.question.question import Floats
 
 if TYPE_CHECKING:
     from trust_recourse.answers.recourse import Recourse

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse.answers.plot.style import BLACK, WHITE
-from trust_recourse.question.question import Floats
+from trust_recourse.io.scalars import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -26,8 +26,8 @@ from trust_recourse.answers.plot.style import (
     titled,
     wrapped,
 )
+from trust_recourse.io.scalars import Floats
 from trust_recourse.io.wording import level, significant
-from trust_recourse.question.question import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

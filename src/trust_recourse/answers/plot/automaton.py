@@ -17,7 +17,7 @@ from trust_recourse.answers.plot.style import (
     plain_frame,
     titled,
 )
-from trust_recourse.question.question import Floats
+from trust_recourse.io.scalars import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

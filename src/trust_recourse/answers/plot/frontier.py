@@ -21,8 +21,9 @@ from trust_recourse.answers.plot.style import (
     plain_frame,
     wrapped,
 )
+from trust_recourse.io.scalars import Floats
 from trust_recourse.io.wording import level
-from trust_recourse.question.question import SLACK, Floats, Option, Status, Target
+from trust_recourse.question import SLACK, Option, Status, Target
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

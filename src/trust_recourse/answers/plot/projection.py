@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trust_recourse.answers.plot.arrows import Arrows, Methods, by_method, draw_arrows
 from trust_recourse.answers.plot.style import BLUE, ORANGE, SMALL, WHITE, legend, panels, titled
-from trust_recourse.question.question import Floats
+from trust_recourse.io.scalars import Floats
 from trust_recourse.schema import Schema
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from trust_recourse.answers.plot.style import (
     titled,
 )
 from trust_recourse.answers.plot.waterfall import LINE, explained, label
-from trust_recourse.question.question import Floats
+from trust_recourse.io.scalars import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from trust_recourse.io.wording import is_bound
-from trust_recourse.question.question import Option
+from trust_recourse.question import Option
 
 if TYPE_CHECKING:
     from trust_recourse.answers.result import Result

@@ -23,7 +23,7 @@ from trust_recourse.answers.plot.style import (
     titled,
     wrapped,
 )
-from trust_recourse.question.question import Floats
+from trust_recourse.io.scalars import Floats
 from trust_recourse.schema import Feature, Schema
 
 if TYPE_CHECKING:

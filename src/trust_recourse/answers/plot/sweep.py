@@ -22,7 +22,7 @@ from trust_recourse.answers.plot.style import (
     wrapped,
 )
 from trust_recourse.io.wording import floored, level
-from trust_recourse.question.question import Option, Status, Target
+from trust_recourse.question import Option, Status, Target
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

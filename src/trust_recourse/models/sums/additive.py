@@ -22,7 +22,7 @@ from trust_recourse.models.parts import Parts, Words
 from trust_recourse.models.seam import Cells, Floats, Grid, Ints, Kernel, Score, of_class
 from trust_recourse.models.sums.parts import PointParts, TableParts
 from trust_recourse.models.sums.tables import Pair
-from trust_recourse.question.question import decided
+from trust_recourse.question import decided
 from trust_recourse.schema import Schema
 from trust_recourse.schema.steps import ratio
 

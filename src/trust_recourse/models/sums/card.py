@@ -35,8 +35,8 @@ from trust_recourse.models.seam import (
 from trust_recourse.models.sums.additive import Additive, Points, logistic, summed
 from trust_recourse.models.sums.followed import BEYOND, Followed
 from trust_recourse.models.sums.slopes import Line, noise, radius
+from trust_recourse.question import Radius
 from trust_recourse.question.cost import Cost
-from trust_recourse.question.question import Radius
 from trust_recourse.schema import ActionSet, FeatureActions, Schema
 from trust_recourse.schema.steps import ratio
 

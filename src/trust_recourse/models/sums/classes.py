@@ -25,7 +25,7 @@ from trust_recourse.models.sums.ensemble import Leaves, Link, SumModel, Tree
 from trust_recourse.models.sums.layout import layout
 from trust_recourse.models.sums.reduce import Asked, Sum, reduced
 from trust_recourse.models.sums.terms import Terms
-from trust_recourse.question.question import decided
+from trust_recourse.question import decided
 from trust_recourse.schema import Schema
 
 

@@ -23,7 +23,7 @@ from trust_recourse.models.floats import first_float
 from trust_recourse.models.parts import Parts, Words
 from trust_recourse.models.seam import Cells, Floats, Grid, Ints, Score
 from trust_recourse.models.sums.parts import LeafParts
-from trust_recourse.question.question import decided
+from trust_recourse.question import decided
 from trust_recourse.schema import Feature, Schema
 
 Bools = NDArray[np.bool_]

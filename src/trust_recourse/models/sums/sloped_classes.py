@@ -24,8 +24,8 @@ from trust_recourse.models.sums.card import logit
 from trust_recourse.models.sums.classes import ClassSums, PointBank
 from trust_recourse.models.sums.followed import Followed
 from trust_recourse.models.sums.slopes import Line
+from trust_recourse.question import Radius
 from trust_recourse.question.cost import Cost
-from trust_recourse.question.question import Radius
 from trust_recourse.schema import ActionSet, Schema
 from trust_recourse.schema.steps import moved
 

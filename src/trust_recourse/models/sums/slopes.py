@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from trust_recourse.models.seam import Floats
-from trust_recourse.question.question import Radius
+from trust_recourse.question import Radius
 from trust_recourse.schema.steps import steps_to
 
 MOST_BOXES = 20_000  # of the search for a radius

@@ -50,7 +50,7 @@ from trust_recourse.models.tsetlin.training import (
     start_integers,
     start_vectors,
 )
-from trust_recourse.question.question import decided
+from trust_recourse.question import decided
 from trust_recourse.schema import Schema
 
 Floats = NDArray[np.float64]

@@ -18,7 +18,7 @@ from trust_recourse.population.batch.folder import (
     read_part,
 )
 from trust_recourse.population.batch.folder import parts as whole
-from trust_recourse.question.question import Question
+from trust_recourse.question import Question
 from trust_recourse.schema import Schema
 
 OWN, NEW = "from.", "to."  # before a feature's name: the person's value, and the option's

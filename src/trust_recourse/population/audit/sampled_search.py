@@ -26,8 +26,8 @@ from trust_recourse.population.audit.counts import NONE, REACHED, STATUSES, peop
 from trust_recourse.population.audit.folder import OWN, BatchFolder
 from trust_recourse.population.audit.groups import Grouping, Ints, meant
 from trust_recourse.population.audit.intervals import Estimate, mean_cost, share
+from trust_recourse.question import Option, Question
 from trust_recourse.question.cost import Cost
-from trust_recourse.question.question import Option, Question
 
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 NODES = 20_000  # boxes of a search, where the batch had no limit of its own

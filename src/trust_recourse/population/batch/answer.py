@@ -19,7 +19,7 @@ from trust_recourse.answers.recourse import UNANSWERED, Recourse, unpacked
 from trust_recourse.answers.result import Result
 from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import near, some
-from trust_recourse.question.question import Option, Question
+from trust_recourse.question import Option, Question
 from trust_recourse.question.vocabulary import BATCH_BOXES
 from trust_recourse.schema import Feature, SchemaError
 
@@ -56,7 +56,9 @@ class Job:
         """
         recourse._need_cells("batch")
         if not isinstance(question, Question):
-            question = Question(() if question is None else (question,), node_limit=BATCH_BOXES)
+            question = Question(
+                confidence=() if question is None else (question,), node_limit=BATCH_BOXES
+            )
         ours = recourse.under(question)
         _refuse_unlisted(ours)
         return cls(ours.packed(), ours.answerable(question).without_rules, radius, merge)

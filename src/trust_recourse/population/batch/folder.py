@@ -25,7 +25,7 @@ import pandas as pd
 from trust_recourse.io.files import write_whole
 from trust_recourse.io.wording import some
 from trust_recourse.population.batch.people import PartSpan, Population
-from trust_recourse.question.question import Question
+from trust_recourse.question import Question
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -169,7 +169,7 @@ def question_of(told: dict[str, Any]) -> Question:
     if "question" in told:
         return Question.from_dict(told["question"])
     level, limit = float(told["confidence"]), told.get("node_limit")
-    return Question((level,), min_radius=told.get("min_radius"), node_limit=limit)
+    return Question(confidence=(level,), min_radius=told.get("min_radius"), node_limit=limit)
 
 
 def _refuse_another(path: Path, there: dict[str, Any], asked: dict[str, Any]) -> None:

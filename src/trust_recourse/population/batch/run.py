@@ -29,7 +29,7 @@ from trust_recourse.population.batch.folder import (
     told_of,
 )
 from trust_recourse.population.batch.people import Part, Population, people
-from trust_recourse.question.question import Question
+from trust_recourse.question import Question
 
 if TYPE_CHECKING:
     import pyarrow as pa

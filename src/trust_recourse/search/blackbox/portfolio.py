@@ -17,7 +17,8 @@ import numpy as np
 
 from trust_recourse.io.extras import absent
 from trust_recourse.io.progress import Progress
-from trust_recourse.question.question import Floats, Point, Problem
+from trust_recourse.io.scalars import Floats
+from trust_recourse.question import Point, Problem
 from trust_recourse.search.blackbox.space import Space
 from trust_recourse.search.blackbox.spheres import n_layers, spheres
 from trust_recourse.search.blackbox.surrogate import rounds
@@ -42,7 +43,7 @@ def portfolio(
     gives the wanted class's confidence.
 
     >>> from trust_recourse.question.cost import Cost
-    >>> from trust_recourse.question.question import Target
+    >>> from trust_recourse.question import Target
     >>> from trust_recourse.schema import Feature, Schema
     >>> schema = Schema((Feature("income", "integer", lower=0, upper=20, scale=20.0),))
     >>> problem = Problem(schema.action_set({"income": 5}), Target(0.6), Cost.named("l1"))

@@ -16,7 +16,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from trust_recourse.question.question import Floats, Problem
+from trust_recourse.io.scalars import Floats
+from trust_recourse.question import Problem
 from trust_recourse.schema import ActionSet, Feature, FeatureActions, SchemaError
 
 STAYS = 0.005  # of a continuous range: a smaller move is none, or chance would never leave it alone

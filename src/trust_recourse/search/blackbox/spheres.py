@@ -22,7 +22,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from trust_recourse.io.progress import Progress
-from trust_recourse.question.question import Floats, Point, Problem
+from trust_recourse.io.scalars import Floats
+from trust_recourse.question import Point, Problem
 from trust_recourse.search.blackbox.space import Axis, Choice, Levels, Space, Span
 from trust_recourse.search.blackbox.trials import Confidence, Tried, check_trials
 
@@ -44,7 +45,7 @@ def spheres(
     class's confidence; it is asked once a layer.
 
     >>> from trust_recourse.question.cost import Cost
-    >>> from trust_recourse.question.question import Target
+    >>> from trust_recourse.question import Target
     >>> from trust_recourse.schema import Feature, Schema
     >>> schema = Schema((Feature("income", "integer", lower=0, upper=20, scale=20.0),))
     >>> problem = Problem(schema.action_set({"income": 5}), Target(0.6), Cost.named("l1"))

@@ -19,7 +19,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 from threadpoolctl import threadpool_limits
 
-from trust_recourse.question.question import Floats, Target
+from trust_recourse.io.scalars import Floats
+from trust_recourse.question import Target
 from trust_recourse.search.blackbox.space import Choice, Space
 from trust_recourse.search.blackbox.trials import Tried, pareto, rank
 

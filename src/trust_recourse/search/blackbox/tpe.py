@@ -19,7 +19,8 @@ import numpy as np
 
 from trust_recourse.io.extras import needed
 from trust_recourse.io.progress import Progress
-from trust_recourse.question.question import Floats, Point, Problem, Target
+from trust_recourse.io.scalars import Floats
+from trust_recourse.question import Point, Problem, Target
 from trust_recourse.search.blackbox.space import Axis, Choice, Space, Span
 from trust_recourse.search.blackbox.trials import Confidence, Tried, check_trials, pareto, shortfall
 

@@ -9,7 +9,8 @@ from typing import TypeAlias
 import numpy as np
 
 from trust_recourse.io import cancel
-from trust_recourse.question.question import Floats, Point, Target
+from trust_recourse.io.scalars import Floats
+from trust_recourse.question import Point, Target
 from trust_recourse.search.blackbox.space import Space
 
 Confidence: TypeAlias = Callable[[Floats], Floats]  # rows of codes → the wanted class's confidence

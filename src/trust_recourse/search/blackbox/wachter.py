@@ -29,7 +29,8 @@ from typing import Any
 import numpy as np
 
 from trust_recourse.io.progress import Progress
-from trust_recourse.question.question import Floats, Point, Problem
+from trust_recourse.io.scalars import Floats
+from trust_recourse.question import Point, Problem
 from trust_recourse.search.blackbox.space import Choice, Space
 from trust_recourse.search.blackbox.trials import Confidence, Tried, check_trials
 

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trust_recourse.question.question import Floats, Ints, Point, changed
+from trust_recourse.io.scalars import Floats, Ints
+from trust_recourse.question import Point, changed
 from trust_recourse.search.blackbox.space import Axis, Choice, Levels
 from trust_recourse.search.blackbox.trials import Tried, rank
 

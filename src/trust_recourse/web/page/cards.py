@@ -8,7 +8,7 @@ from nicegui import ui
 
 from trust_recourse import Status
 from trust_recourse.io.wording import distance, unbroken
-from trust_recourse.question.question import option_name
+from trust_recourse.question import option_name
 from trust_recourse.report.answers import SIGMA, Safety, beyond, beyond_words, safety_of
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from trust_recourse import Option, Result
-    from trust_recourse.question.question import Reach
+    from trust_recourse.question import Reach
     from trust_recourse.web.page.session import Session
 
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from trust_recourse.question.question import Target
+from trust_recourse.question import Target
 from trust_recourse.web.page.parts import heading, note
 from trust_recourse.web.page.settings import also
 from trust_recourse.web.page.words import percent
 
 if TYPE_CHECKING:
-    from trust_recourse.question.question import Question
+    from trust_recourse.question import Question
     from trust_recourse.web.page.session import Session
 
 THROTTLE = 0.05  # seconds between two moves of the slider that are told to the server

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from nicegui import ui
 
 from trust_recourse.io.wording import unbroken
-from trust_recourse.question.question import option_name
+from trust_recourse.question import option_name
 from trust_recourse.report.evidence import evidence
 from trust_recourse.report.language import language_of
 from trust_recourse.report.letter import ProtectedReasonError, UnsignedReviewError

@@ -13,7 +13,7 @@ from trust_recourse.web.page.words import span
 
 if TYPE_CHECKING:
     from trust_recourse import Feature
-    from trust_recourse.question.question import Limit
+    from trust_recourse.question import Limit
 
 ENDS = ("from", "to")
 _THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(?:[.,'’\s]\d{3})+")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from trust_recourse.question.question import TO_WIN, Target
+from trust_recourse.question import TO_WIN, Target
 from trust_recourse.web.page.accepted import Accepted
 from trust_recourse.web.page.limits import unmarked
 

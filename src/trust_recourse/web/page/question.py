@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trust_recourse import Recourse, Status
 from trust_recourse.answers.explain import Explanation, explain, explainable, places
-from trust_recourse.question.question import Question, Target
+from trust_recourse.question import Question, Target
 from trust_recourse.web.questions import bounded
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from trust_recourse import Feature, Option, Result
-    from trust_recourse.question.question import Limit
+    from trust_recourse.question import Limit
     from trust_recourse.web.state import Limits
 
 SAME = 1e-9  # of confidence

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from trust_recourse.question.question import Question, Target
+from trust_recourse.question import Question, Target
 from trust_recourse.web.page.question import PersonQuestion, find
 from trust_recourse.web.problems import Problem
 from trust_recourse.web.questions import within
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from trust_recourse import Feature, Option, Recourse, Result
-    from trust_recourse.question.question import Limit
+    from trust_recourse.question import Limit
     from trust_recourse.web.page.people import PeopleTable
     from trust_recourse.web.state import AppState
 
@@ -51,7 +51,7 @@ class Session:
         self._own: tuple[str, pd.Series[Any]] | None = None  # who is at hand, as the table has them
         self._held: dict[int, PersonQuestion] = {}  # under locks and limits, by the table's row
         self.level = state.recourse.decision_threshold
-        self.settings = Question((self.level,))  # of everybody
+        self.settings = Question(confidence=(self.level,))  # of everybody
         self.result: Result | None = None
         self.more = False
         self.kept: tuple[Option, ...] = ()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from nicegui import ui
 
+from trust_recourse.question import Question
 from trust_recourse.question.cost import Cost
-from trust_recourse.question.question import Question
 from trust_recourse.question.vocabulary import HELP, outside, reworded
 from trust_recourse.search.engines import Anywhere
 from trust_recourse.web.page.parts import note, status_line
