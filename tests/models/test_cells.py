@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trust_recourse.models.seam import Condition, Grid
+from trust_recourse.models.grid import Grid
+from trust_recourse.models.subproblem import Condition
 from trust_recourse.question.cost import Cost
 from trust_recourse.search import branch_and_bound
 from trust_recourse.search.branch_and_bound import BranchAndBound

@@ -19,7 +19,8 @@ from trust_recourse.answers.measure import noise
 from trust_recourse.certificate import verify
 from trust_recourse.io.wording import written
 from trust_recourse.models import Additive
-from trust_recourse.models.seam import Grid, of_class, yes_interval
+from trust_recourse.models.grid import Grid
+from trust_recourse.models.seam import of_class, yes_interval
 from trust_recourse.models.tsetlin.calibration import Calibrator
 from trust_recourse.question import Status
 from trust_recourse.question.cost import MOST_COST, Cost

@@ -33,9 +33,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from trust_recourse.io import cancel
+from trust_recourse.io.arrays import Floats, Ints
 from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import between
-from trust_recourse.models.seam import Floats, Grid, Ints, Score
+from trust_recourse.models.grid import Grid
+from trust_recourse.models.seam import Score
 from trust_recourse.question import Plausible
 from trust_recourse.question.vocabulary import PlausibleBy
 from trust_recourse.schema import Feature, Schema

@@ -25,8 +25,9 @@ from trust_recourse.io.scalars import Floats, is_number, plain, python
 from trust_recourse.io.wording import some
 from trust_recourse.models.readers import library as sums
 from trust_recourse.models.readers.learnt import Watch
-from trust_recourse.models.seam import Reduction, Score
+from trust_recourse.models.seam import Score
 from trust_recourse.models.softmax import beside_strongest
+from trust_recourse.models.subproblem import Reduction
 from trust_recourse.question import (
     Limit,
     Option,

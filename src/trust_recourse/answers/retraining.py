@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from trust_recourse.io.arrays import Floats
 from trust_recourse.models.bootstrap import LEAST
 from trust_recourse.models.loading import load
-from trust_recourse.models.seam import Floats, Score
+from trust_recourse.models.seam import Score
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.ensemble import SumModel
 from trust_recourse.models.sums.mean import mean_of_points, mean_of_trees

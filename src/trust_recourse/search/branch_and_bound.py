@@ -24,7 +24,9 @@ import numpy as np
 from trust_recourse import _native
 from trust_recourse._native import Said
 from trust_recourse.io import cancel
-from trust_recourse.models.seam import MORE, STATE, Candidates, Condition, Floats, Ints
+from trust_recourse.io.arrays import Floats, Ints
+from trust_recourse.models.kernel import MORE, STATE
+from trust_recourse.models.subproblem import Candidates, Condition
 from trust_recourse.search.following import Following
 
 NODES_A_CALL = 256  # between two looks at the clock, at most; of great models fewer

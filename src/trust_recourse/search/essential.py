@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from trust_recourse.models.seam import Floats
+from trust_recourse.io.arrays import Floats
 from trust_recourse.question import changed
 from trust_recourse.schema import ActionSet
 

@@ -20,18 +20,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from trust_recourse.io import cancel
+from trust_recourse.io.arrays import Floats, Ints
+from trust_recourse.models.grid import Grid
+from trust_recourse.models.identity import Same
 from trust_recourse.models.on_cells import common
-from trust_recourse.models.seam import (
-    Candidates,
-    Condition,
-    Floats,
-    Grid,
-    Ints,
-    Reduction,
-    Same,
-    Score,
-    Wish,
-)
+from trust_recourse.models.seam import Score
+from trust_recourse.models.subproblem import Candidates, Condition, Reduction, Wish
 from trust_recourse.question import SLACK, Point, Problem, Radius, Target
 from trust_recourse.question.cost import theirs
 from trust_recourse.schema import ActionSet, Feature, Schema

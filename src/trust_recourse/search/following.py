@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trust_recourse.models.seam import Candidates, Floats, Ints
+from trust_recourse.io.arrays import Floats, Ints
+from trust_recourse.models.subproblem import Candidates
 from trust_recourse.schema import ActionSet
 from trust_recourse.schema.derived import Follows, before_rounding
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from trust_recourse.io import cancel
-from trust_recourse.models.seam import Reduction
+from trust_recourse.models.subproblem import Reduction
 from trust_recourse.question import Point, Target
 from trust_recourse.search.exact import TIED, Exact
 from trust_recourse.search.loss import ABOVE

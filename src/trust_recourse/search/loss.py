@@ -14,7 +14,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trust_recourse.models.seam import Candidates, Cells, Condition, Floats, Ints, Score
+from trust_recourse.io.arrays import Cells, Floats, Ints
+from trust_recourse.models.seam import Score
+from trust_recourse.models.subproblem import Candidates, Condition
 from trust_recourse.search.branch_and_bound import ROUNDING, BranchAndBound
 from trust_recourse.search.following import Following
 

@@ -25,7 +25,9 @@ from typing import NamedTuple
 import numpy as np
 
 from trust_recourse.io import cancel
-from trust_recourse.models.seam import Candidates, Cells, Floats, Ints, Score
+from trust_recourse.io.arrays import Cells, Floats, Ints
+from trust_recourse.models.seam import Score
+from trust_recourse.models.subproblem import Candidates
 from trust_recourse.question import Target, changed
 from trust_recourse.question.cost import Cost
 from trust_recourse.schema import ActionSet, Feature, FeatureActions

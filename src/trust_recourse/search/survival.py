@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trust_recourse.models.seam import Floats
+from trust_recourse.io.arrays import Floats
 from trust_recourse.question import Point
 from trust_recourse.search.exact import Answer
 

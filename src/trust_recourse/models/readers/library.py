@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from trust_recourse.io import isolated
+from trust_recourse.io.arrays import Floats
 from trust_recourse.io.files import FileError
 from trust_recourse.io.frames import as_pandas, single
 from trust_recourse.io.later import put_off
@@ -25,7 +26,6 @@ from trust_recourse.models.readers.contents import Content, contents
 from trust_recourse.models.readers.formats import opened
 from trust_recourse.models.readers.learnt import Watch
 from trust_recourse.models.readers.steps import People
-from trust_recourse.models.seam import Floats
 from trust_recourse.models.sums import store
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.classes import ClassSums

@@ -16,10 +16,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from trust_recourse.io.arrays import Floats, Ints
 from trust_recourse.io.wording import some
 from trust_recourse.models.floats import floats_at, places_of
 from trust_recourse.models.readers.columns import UnreadableError
-from trust_recourse.models.seam import Floats, Ints
 from trust_recourse.models.sums.ensemble import labels, listed
 from trust_recourse.schema import Feature, Schema
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from trust_recourse.io.arrays import Cells, Floats, Ints
 from trust_recourse.models.on_cells import numbered
-from trust_recourse.models.seam import Candidates, Cells, Floats, Ints, Reduction, Wish
 from trust_recourse.models.softmax import (
     Lead,
     LeadScore,
@@ -19,6 +19,7 @@ from trust_recourse.models.softmax import (
     shares,
     tangent_at,
 )
+from trust_recourse.models.subproblem import Candidates, Reduction, Wish
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.card import logit
 from trust_recourse.models.sums.classes import ClassSums, PointBank

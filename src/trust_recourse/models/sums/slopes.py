@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from trust_recourse.models.seam import Floats
+from trust_recourse.io.arrays import Floats
 from trust_recourse.question import Radius
 from trust_recourse.schema.steps import steps_to
 

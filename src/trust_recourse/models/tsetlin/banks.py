@@ -18,9 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from trust_recourse.io.arrays import Cells, Floats, Ints
+from trust_recourse.models.grid import Grid
 from trust_recourse.models.leads import Part
 from trust_recourse.models.on_cells import numbered
-from trust_recourse.models.seam import Cells, Floats, Grid, Ints
 from trust_recourse.models.softmax import Bank, Fewer
 from trust_recourse.models.tsetlin import inference
 from trust_recourse.models.tsetlin.inference import vote_law

@@ -11,17 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from trust_recourse.io.arrays import Cells, Floats, Ints
 from trust_recourse.models.on_cells import common, numbered, within
-from trust_recourse.models.seam import (
-    Candidates,
-    Cells,
-    Floats,
-    Ints,
-    Reduction,
-    Score,
-    Wish,
-    of_class,
-)
+from trust_recourse.models.seam import Score, of_class
+from trust_recourse.models.subproblem import Candidates, Reduction, Wish
 from trust_recourse.models.tsetlin import inference
 from trust_recourse.models.tsetlin.banks import Folded, folded
 from trust_recourse.models.tsetlin.links import Logistic

@@ -24,16 +24,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trust_recourse import _native
-from trust_recourse.models.seam import (
-    Cells,
-    Floats,
-    Grid,
-    Guess,
-    Kernel,
-    Score,
-    of_class,
-    yes_interval,
-)
+from trust_recourse.io.arrays import Cells, Floats
+from trust_recourse.models.grid import Grid
+from trust_recourse.models.kernel import Guess, Kernel
+from trust_recourse.models.seam import Score, of_class, yes_interval
 from trust_recourse.models.tsetlin.links import Link, Logistic, by_turns
 
 if TYPE_CHECKING:
