@@ -27,7 +27,7 @@ from trust_recourse.certificate import readers
 from trust_recourse.models import Additive, ClassSums, adopt
 
 TRUE = {"optimal", "infeasible", "already_met"}
-KINDS = ["points", "lightgbm", "boosting", "forest", "regression", "logistic", "vote"]
+KINDS = ["points", "lightgbm", "boosting", "forest", "regression", "logistic"]
 LEADS = ["points", "boosting", "regression", "logistic"]  # which have shares
 
 
@@ -43,7 +43,7 @@ def model(kind):
     X, y, schema = wine()
     if kind == "points":
         return points()
-    if kind in ("logistic", "vote"):
+    if kind == "logistic":
         return PTMClassifier(10, epochs=5, link=kind, random_state=0).fit(X, y)
     if kind == "lightgbm":
         lightgbm = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
@@ -185,7 +185,7 @@ def test_a_lead_is_below_every_tangent_and_on_its_own(kind, mode):
     assert least == pytest.approx(lead, abs=1e-4)
 
 
-@pytest.mark.parametrize("kind", [*LEADS, "vote"])
+@pytest.mark.parametrize("kind", LEADS)
 def test_one_that_claims_more_is_refused(kind):
     _, told = asked(kind, 2, confidence=0.6)
     answer = told["answer"]
@@ -230,12 +230,11 @@ def test_whoever_leads_by_less_than_a_tie_does_not_win():
 
 
 def test_a_proof_of_one_class_has_no_use_for_shares():
-    for kind in ("forest", "vote"):
-        _, told = asked(kind, 2, confidence=0.5)
-        assert "shares" not in told
-        told = told | {"format": 5, "steps": [], "functions": [], "shares": [0.5, 0.5, 0.0]}
-        with pytest.raises(CertificateError, match="shares, which no proof"):
-            confirmed(told, kind)
+    _, told = asked("forest", 2, confidence=0.5)
+    assert "shares" not in told
+    told = told | {"format": 5, "steps": [], "functions": [], "shares": [0.5, 0.5, 0.0]}
+    with pytest.raises(CertificateError, match="shares, which no proof"):
+        confirmed(told, "forest")
 
 
 def test_a_proof_about_a_machine_has_no_functions_and_its_banks_are_of_one_kind(monkeypatch):

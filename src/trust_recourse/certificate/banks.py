@@ -1,8 +1,7 @@
 """The reader of Tsetlin machines of several classes: a bank of clauses for each, one schema.
 
-By the logistic link a bank's score is a sum of its clauses, and the confidence of a class its share
-by softmax, see `classes`; its tangent is one score of the clauses of all banks. By votes it is the
-probability of the largest, see `largest`.
+A bank's score is a sum of its clauses, and the confidence of a class its share by softmax, see
+`classes`; its tangent is one score of the clauses of all banks.
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ from typing import Any
 
 from trust_recourse.certificate import tsetlin
 from trust_recourse.certificate.classes import Lead, check_shares, first_other
-from trust_recourse.certificate.largest import Largest
-from trust_recourse.certificate.links import Votes
+from trust_recourse.certificate.links import Line
 from trust_recourse.certificate.reader import Reader
 from trust_recourse.certificate.record import CertificateError
 from trust_recourse.certificate.tsetlin import Machine
@@ -37,12 +35,8 @@ class Banks(Lead):
 
     @classmethod
     def of(cls, model: Any, wanted: int, shares: Sequence[float], wins: bool) -> Reader:
-        """The lead of the wanted class; or, by votes, its chance of the largest."""
+        """The lead of the wanted class."""
         banks = _banks(model)
-        if isinstance(banks[0].link, Votes):
-            if shares:
-                raise CertificateError("it has shares, which no proof by votes has")
-            return Largest(banks, wanted, wins)
         check_shares(shares, len(banks), wanted)
         return cls(banks, (1.0,) * len(banks), wanted, tuple(shares), wins)
 
@@ -61,10 +55,12 @@ def _banks(model: Any) -> tuple[Machine, ...]:
     alike = all(
         bank.schema_ == model.schema_
         and bank.calibrator_ is None
-        and hasattr(bank, "weights_") == hasattr(first, "weights_")
         and [*map(list, bank.thresholds_)] == [*map(list, first.thresholds_)]
         for bank in banks
     )
     if not (alike and model.calibrator_ is None and len(banks) == len(model.classes_) > 1):
         raise CertificateError("the model's banks are not one for each class, of one kind")
-    return tuple(map(Machine.read, banks))
+    each = tuple(map(Machine.read, banks))
+    if not all(isinstance(bank.link, Line) for bank in each):
+        raise CertificateError("the model's banks vote; expected link='logistic'")
+    return each

@@ -230,7 +230,7 @@ def test_classes(patients):
     X, y = patients
     with pytest.raises(ValueError, match="only one class, 1"):
         PTMClassifier(epochs=1).fit(X, np.ones(306, int))
-    with pytest.raises(ValueError, match="Only binary classification.*here 3 .0, 1, 2."):
+    with pytest.raises(ValueError, match="Only binary .*y holds 3 classes .0, 1, 2.. Set link="):
         PTMClassifier(epochs=1, link="margin").fit(X, np.arange(306) % 3)
     with pytest.raises(ValueError, match="one class|1 row|one row|minimum"):
         PTMClassifier(epochs=1).fit(X.head(1), y.head(1))

@@ -1,12 +1,7 @@
 """Several classes: a bank of clauses for each, learnt against the rest, and what makes them one.
 
-By the logistic link the score of class k is R_k = b_k + Σ_j w_kj p_j q_kj, w ≥ 0, and its
-probability the softmax of these; the weights of all banks are fitted together. By votes the banks
-are independent, so that class k has the largest vote, ties to the first, with the probability
-
-    Σ_v P(V_k = v) Π_{j<k} P(V_j < v) Π_{j>k} P(V_j ≤ v),
-
-exact from the laws of the votes.
+The score of class k is R_k = b_k + Σ_j w_kj p_j q_kj, w ≥ 0, and its probability the softmax of
+these; the weights of all banks are fitted together.
 """
 
 from __future__ import annotations
@@ -24,25 +19,10 @@ from trust_recourse.models.leads import Part
 from trust_recourse.models.on_cells import numbered
 from trust_recourse.models.softmax import Bank, Fewer
 from trust_recourse.models.tsetlin import inference
-from trust_recourse.models.tsetlin.inference import vote_law
 from trust_recourse.models.tsetlin.links import MOST_WEIGHT, PENALTY, Logistic, signs
 from trust_recourse.models.tsetlin.score import Tables
 
 NEVER = 1e-12  # of log-odds: what a clause adds at most that next to never fires
-
-
-def largest_vote(q: Sequence[Floats]) -> Floats:
-    """The probability of each class to have the largest vote, of banks that fire so: (n, K)."""
-    laws = [vote_law(each) for each in q]
-    upto = [np.cumsum(law, axis=1) for law in laws]
-    found = []
-    for k, law in enumerate(laws):
-        beats = law.copy()
-        for j, sums in enumerate(upto):
-            if j != k:  # a tie goes to the first
-                beats *= sums - laws[j] if j < k else sums
-        found.append(beats.sum(axis=1))
-    return np.asarray(np.clip(np.column_stack(found), 0.0, 1.0))
 
 
 def fitted(q: Sequence[Floats], y: NDArray[np.int64]) -> tuple[Logistic, ...]:

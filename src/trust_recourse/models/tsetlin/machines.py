@@ -35,7 +35,6 @@ from trust_recourse.models.tsetlin import inference, store
 from trust_recourse.models.tsetlin.calibration import Calibrator, Method, Setting, temperature
 from trust_recourse.models.tsetlin.clauses import Clauses
 from trust_recourse.models.tsetlin.inference import vote_law
-from trust_recourse.models.tsetlin.largest import LargestScore
 from trust_recourse.models.tsetlin.links import Link, Logistic, Votes, some_rows
 from trust_recourse.models.tsetlin.literals import Binning, Literals, Thresholds
 from trust_recourse.models.tsetlin.rule_parts import RuleParts
@@ -218,20 +217,18 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         self.states_, self.n_iter_ = None, max(bank.n_iter_ for bank in banks)
         if codes is not None and target is not None:
             self._settings = self.get_params(deep=False)
-            if self.link == "logistic":
-                cells = self._literals.grid.cells(codes)
-                rows = some_rows(len(cells), self.n_clauses * len(banks), self._rng)
-                q = [bank.firing_at(cells[rows]) for bank in banks]
-                links = joint.fitted(q, np.asarray(target[rows], np.int64))
-                for bank, link in zip(banks, links, strict=True):
-                    bank._conclude(bank.inclusion_, link)
+            cells = self._literals.grid.cells(codes)
+            rows = some_rows(len(cells), self.n_clauses * len(banks), self._rng)
+            q = [bank.firing_at(cells[rows]) for bank in banks]
+            links = joint.fitted(q, np.asarray(target[rows], np.int64))
+            for bank, link in zip(banks, links, strict=True):
+                bank._conclude(bank.inclusion_, link)
         self.thresholds_, self.literals_ = banks[0].thresholds_, banks[0].literals_
         self.inclusion_ = np.concatenate([bank.inclusion_ for bank in banks])
         self.polarity_ = np.concatenate([bank.polarity_ for bank in banks])
         self.dominance_ = np.concatenate([bank.dominance_ for bank in banks])
         self._clause_bank: joint.ClauseBank | None = None
-        if self.link_ == "logistic":
-            self._bank()  # which changes nothing that is seen later
+        self._bank()  # which changes nothing that is seen later
 
     def _of_two(self, what: str) -> None:
         check_is_fitted(self)
@@ -450,14 +447,11 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     def proba_at(self, cells: NDArray[np.int32]) -> Floats:
         """The same at rows of cells, of several classes."""
-        if isinstance(self.banks_[0]._link, Logistic):
-            return softmax(self._bank().totals(cells))
-        return joint.largest_vote([bank.firing_at(cells) for bank in self.banks_])
+        return softmax(self._bank().totals(cells))
 
     def totals(self, codes: Floats) -> Floats:
-        """What several classes are compared by at rows of codes: scores, or probabilities."""
-        cells = self._literals.grid.cells(codes)
-        return self._bank().totals(cells) if self.link_ == "logistic" else self.proba_at(cells)
+        """The scores of several classes at rows of codes."""
+        return self._bank().totals(self._literals.grid.cells(codes))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the larger probability; a tie of two goes to `classes_[1]`."""
@@ -541,8 +535,8 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     @property
     def parts_of(self) -> Callable[[int], Parts]:
         """The lead of a class rule by rule, of several classes; those of two are told as rules."""
-        if not self.banks_ or self.link_ != "logistic":
-            raise AttributeError("of several classes by the logistic link alone")
+        if not self.banks_:
+            raise AttributeError("a machine of two classes is explained by its `clauses`")
         return self._parts_of
 
     def _parts_of(self, wanted: int) -> Parts:
@@ -556,22 +550,13 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         """The share of a class beside the strongest other, of several classes."""
         if not self.banks_:
             raise AttributeError("of two classes the confidence says which one wins")
-        return lambda wanted: self._among_several(wanted, strongest=True)
-
-    def _among_several(self, wanted: int, strongest: bool) -> Score:
-        if self.link_ == "logistic":
-            return LeadScore(self._bank(), wanted, strongest)
-        banks = self.banks_
-        return LargestScore(
-            self._literals.grid, [bank._factors for bank in banks],
-            [bank._empty for bank in banks], wanted, strongest, self.proba_at,
-        )  # fmt: skip
+        return lambda wanted: LeadScore(self._bank(), wanted, strongest=True)
 
     def score_of(self, wanted: int) -> Score:
         """The confidence of the class at a position of `classes_`, and bounds on it."""
         grid = self._fitted().grid
         if self.banks_:
-            return self._among_several(wanted, strongest=False)
+            return LeadScore(self._bank(), wanted)
         link, clauses = self._link, (self._factors, self._empty)
         if self._tables is None and isinstance(link, Logistic):
             self._tables = Tables.of_line(grid, *clauses, link.signed, link.intercept, 0.0)
@@ -682,10 +667,10 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         check_classification_targets(y)
         labels = np.unique(np.asarray(y if classes is None else classes))
         type_of_target(labels, input_name="classes")
-        if len(labels) > 2 and self.link == "margin":
+        if len(labels) > 2 and self.link != "logistic":
             raise ValueError(
-                "Only binary classification is supported by link='margin'; of several classes, "
-                f"here {len(labels)} ({some(labels.tolist())}), take link='logistic' or 'vote'"
+                f"Only binary classification is supported by link={self.link!r}; y holds "
+                f"{len(labels)} classes ({some(labels.tolist())}). Set link='logistic'"
             )
         if len(labels) > 2 and self.calibration not in (None, "temperature"):
             raise ValueError(
@@ -793,7 +778,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self.link != "margin"
+        tags.classifier_tags.multi_class = self.link == "logistic"
         return tags
 
     # ------------------------------------------------------------ files

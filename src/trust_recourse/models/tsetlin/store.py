@@ -110,7 +110,7 @@ def restore(model: Any, arrays: Arrays, header: dict[str, Any]) -> None:
 
 def _restore_banks(model: Any, arrays: Arrays, header: dict[str, Any]) -> None:
     """A machine of several classes: each bank as if it was one of two."""
-    require(model.link != "margin", "settings", "a link of several classes")
+    require(model.link == "logistic", "settings", "link='logistic', of several classes")
     require(header["calibration"] is None, "calibration", "none, of several classes")
     _restore_table(model, header)
     many = len(model.classes_)
