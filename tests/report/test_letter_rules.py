@@ -31,6 +31,7 @@ from trust_recourse import (
 from trust_recourse.cli import app
 from trust_recourse.io.wording import floored, unbroken
 from trust_recourse.ledger import LedgerError, PromiseClosedError
+from trust_recourse.ledger.letters import check_letter
 from trust_recourse.models import Additive
 from trust_recourse.question import Status
 from trust_recourse.report.content import TableBlock
@@ -371,13 +372,13 @@ def test_a_ledger_records_no_notice_as_in_time_that_is_not(tmp_path):
         record = letter(result, **how, profile=USProfile(**soon)).record()
         ledger.record_letter(promise.id, record)
         noon = datetime.datetime.combine(TODAY, datetime.time(12), datetime.UTC)
-        promise.check_letter(record, noon + datetime.timedelta(1))
+        check_letter(promise, record, noon + datetime.timedelta(1))
         with pytest.raises(LedgerError, match=r"in time, which it was until .*; write it anew"):
-            promise.check_letter(record, noon + datetime.timedelta(3))
+            check_letter(promise, record, noon + datetime.timedelta(3))
         late = letter(
             result, **how, profile=USProfile(**{**soon, "received": "2020-01-02"}, late=True)
         )
-        promise.check_letter(late.record(), noon + datetime.timedelta(3))
+        check_letter(promise, late.record(), noon + datetime.timedelta(3))
 
 
 def test_no_file_of_facts_makes_every_letter_late(tmp_path):

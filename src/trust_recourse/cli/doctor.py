@@ -62,8 +62,7 @@ def doctor(
 
     Without options it checks this installation: its packages, extra by extra, and the folders that
     are written to. It also checks each model, ledger and service that is named. A service that is
-    still starting is asked again for half a minute. A ledger of an older version is brought up to
-    date, as by every command that opens it.
+    still starting is asked again for half a minute.
 
     It ends with 0 if all is well; with 1 if something is not: a package that is always needed is
     absent, a folder cannot be written, or what was named cannot be reached; and with 2 if something

@@ -226,22 +226,22 @@ def _files(
 
 
 def _show(made: Promise, told: list[dict[str, Any]]) -> None:
-    from trust_recourse.ledger import telling
+    from trust_recourse.ledger import formatting
 
-    said = f"{made.words or 'as they are'}, until {telling.until(made)}"
+    said = f"{made.words or 'as they are'}, until {formatting.until(made)}"
     page.say(f"Promise {made.id}: {said}; model {made.model}")
     facts = Table.grid(padding=(0, 2, 0, 0))
-    for name, text in telling.facts(made):
+    for name, text in formatting.facts(made):
         facts.add_row(page.words(name, "dim"), page.words(text))
     rows = page.table("", "before", "promised", text=3)
-    for row in telling.row_by_row(made):
+    for row in formatting.row_by_row(made):
         rows.add_row(*map(page.words, row))
     console = page.console()
     console.print(facts)
     console.print(rows)
     for event in told:
-        page.say(f"{event['at'][:16]}  {telling.event(event, made)}")
-        for line in telling.reasons(event, made):
+        page.say(f"{event['at'][:16]}  {formatting.event(event, made)}")
+        for line in formatting.reasons(event, made):
             page.say(f"    {line}")
 
 

@@ -196,7 +196,9 @@ def letter(
                 f"A file {language}.po in --catalogues may have words for them.", err=True,
             )  # fmt: skip
         if kept is not None:
-            kept.check_letter(note.record(), datetime.now(UTC))
+            from trust_recourse.ledger.letters import check_letter
+
+            check_letter(kept, note.record(), datetime.now(UTC))
             if (more := len(answers.options) - 1) > 0:
                 others = "the other option" if more == 1 else f"the {more} other options"
                 say(f"The letter offers what promise {promise} holds, and not {others}.", err=True)

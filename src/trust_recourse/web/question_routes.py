@@ -15,6 +15,7 @@ from trust_recourse.answers.result import unproved
 from trust_recourse.certificate import Certificate, CertificateError, check, why_not
 from trust_recourse.ledger import Promise
 from trust_recourse.question import Target
+from trust_recourse.ledger.letters import check_letter
 from trust_recourse.report.answers import answers, how_far, ranges, safety, steps
 from trust_recourse.report.letter import Letter
 from trust_recourse.report.pdf import pdf
@@ -220,7 +221,7 @@ def _paper(state: AppState, asked: bodies.Writing, kept: Promise | None) -> tupl
         reviewed_by=asked.reviewed_by, time_limit=SECONDS,
     )  # fmt: skip
     if kept is not None:
-        kept.check_letter(note.record(), datetime.now(UTC))
+        check_letter(kept, note.record(), datetime.now(UTC))
     if asked.format == "pdf":
         return note, pdf(note.document)
     return note, (note.html() if asked.format == "html" else note.text()).encode()

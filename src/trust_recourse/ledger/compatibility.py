@@ -13,11 +13,17 @@ import pandas as pd
 
 from trust_recourse.answers.recourse import Recourse, as_read
 from trust_recourse.io.progress import Progress
-from trust_recourse.io.scalars import Floats, same
+from trust_recourse.io.scalars import Floats
 from trust_recourse.ledger.entries import LedgerError
-from trust_recourse.ledger.promises import Done, Promise, Redemption, stamp, values, words
-from trust_recourse.question import SLACK, Option, Question, Status, Target
-from trust_recourse.schema import Feature
+from trust_recourse.ledger.promises import Promise
+from trust_recourse.ledger.promises import values
+from trust_recourse.ledger.promises import words
+from trust_recourse.question import SLACK
+from trust_recourse.question import Option
+from trust_recourse.question import Question
+from trust_recourse.question import Status
+from trust_recourse.question import Target
+from trust_recourse.ledger.times import stamp
 from trust_recourse.search.engines import Anywhere
 from trust_recourse.search.ranges import loss_within
 
@@ -129,20 +135,20 @@ def check(
     if threshold is not None and not 0 < threshold < 1:
         raise LedgerError(f"threshold={threshold!r}; expected a number between 0 and 1")
     promises = tuple(promises)
-    given = _read(given, promises[0]) if promises else given
+    given = read_model(given, promises[0]) if promises else given
     bar = Progress(len(promises), "promises", show=verbose)
     judged = tuple(
         _judged(promise, given, by, threshold, time_limit) for promise in bar.over(promises)
     )
-    return Check(_fingerprint(given), at, by, judged)
+    return Check(fingerprint(given), at, by, judged)
 
 
 def _judged(
     promise: Promise, given: Any, by: By, threshold: float | None, time_limit: float | None
 ) -> Judged:
     try:
-        recourse = _asked(promise, given, threshold)
-        confidence = _confidence(recourse, promise.option.codes)
+        recourse = asked_of(promise, given, threshold)
+        confidence = confidence_of(recourse, promise.option.codes)
     except LedgerError as error:
         return Judged(promise, None, False, False, True, None, Status.NOT_FOUND, reason=str(error))
     codes, decision = promise.option.codes, recourse.decision(promise.target)
@@ -230,7 +236,7 @@ def _accepted_part(target: Target, threshold: float) -> Target:
     return Target(middle, "band", middle - least)
 
 
-def _read(given: Any, promise: Promise) -> Any:
+def read_model(given: Any, promise: Promise) -> Any:
     """A model of another library as it is read, once for all that it is asked; any other as it is.
 
     What keeps it from being asked about the promise is said where it is asked.
@@ -242,7 +248,7 @@ def _read(given: Any, promise: Promise) -> Any:
     return given
 
 
-def _asked(promise: Promise, given: Any, threshold: float | None = None) -> Recourse:
+def asked_of(promise: Promise, given: Any, threshold: float | None = None) -> Recourse:
     """The question of a promise, put to another model."""
     ours = isinstance(given, Recourse)
     model = given.model if ours else given
@@ -270,124 +276,15 @@ def _asked(promise: Promise, given: Any, threshold: float | None = None) -> Reco
         ) from None
 
 
-def _confidence(recourse: Recourse, codes: Floats) -> float:
+def confidence_of(recourse: Recourse, codes: Floats) -> float:
+    """The confidence of a model in values; `LedgerError` if it cannot be asked about them."""
     try:
         return recourse.confidence_of(codes)
     except ValueError as error:
         raise LedgerError(f"this model cannot be asked about the promise: {error}") from None
 
 
-def _fingerprint(given: Any) -> str | None:
+def fingerprint(given: Any) -> str | None:
+    """The fingerprint of a model, or of that of a recourse; None if it has none."""
     model = given.model if isinstance(given, Recourse) else given
     return getattr(model, "fingerprint_", None)
-
-
-# ---------------------------------------------------------------- the person comes back
-
-
-def redemption(
-    promise: Promise,
-    x: Any,
-    present: Any,
-    promised_by: Any,
-    at: datetime,
-    threshold: float | None = None,
-) -> Redemption:
-    """What is found when a person comes back with values x.
-
-    `present` is the model or recourse in use now, `promised_by` the model that promised, if it is
-    another one.
-    """
-    schema = promise.schema
-    present, promised_by = _read(present, promise), _read(promised_by, promise)
-    given, promised = schema.action_set(x).own, promise.option.codes
-    recourse = _asked(promise, present, threshold)
-    now = _confidence(recourse, given)
-    accepted = recourse.accepts(given, recourse.decision(promise.target))
-    exactly = all(map(same, given, promised))
-    within = not exactly and promise.holds(given)
-    then, held = _then(promise, present, promised_by, given, exactly)
-    if within and then is None:
-        held = True  # or it was not promised
-    missed, others = _differences(promise, given, promised)
-    in_time = promise.issued_at <= at <= promise.valid_until
-    sure = then is not None and then >= promise.option.confidence - SLACK
-    if exactly:
-        done = Done.EXACTLY
-    elif within:
-        done, missed, others = Done.WITHIN, {}, {}
-    elif not missed:
-        done = Done.FURTHER
-    else:
-        done = Done.OTHERWISE if sure else Done.NOT
-    return Redemption(
-        promise=promise,
-        at=at,
-        x=values(schema.row(x)),
-        done=done,
-        in_time=in_time,
-        missed=missed,
-        others=others,
-        then=then,
-        held_then=held,
-        model=_fingerprint(present),
-        threshold=recourse.decision_threshold,
-        now=now,
-        holds_now=accepted,
-        due=in_time and done is not Done.NOT and (bool(held) or accepted),
-    )
-
-
-def _then(
-    promise: Promise, present: Any, promised_by: Any, given: Floats, exactly: bool
-) -> tuple[float | None, bool | None]:
-    """The promising model's confidence in the values, and whether it accepts them.
-
-    None where it is not at hand.
-    """
-    if promised_by is not None:
-        name = _fingerprint(promised_by)
-        if name not in (None, promise.model):
-            raise LedgerError(
-                f"the model {name[:12]}… was given as the one that promised; promise "
-                f"{promise.id!r} was made by {promise.model[:12]}…"
-            )
-    elif exactly:
-        return promise.option.confidence, True  # else it was not promised
-    elif promise.target.mode != "wins" and _nothing_done(promise, given):
-        return promise.confidence, promise.confidence >= promise.threshold
-    elif _fingerprint(present) == promise.model:
-        promised_by = present
-    else:
-        return None, None
-    recourse = _asked(promise, promised_by, promise.threshold)
-    then = _confidence(recourse, given)
-    return then, recourse.accepts(given, recourse.decision(promise.target))
-
-
-def _nothing_done(promise: Promise, given: Floats) -> bool:
-    return all(map(same, given, promise.schema.action_set(promise.factual).own))
-
-
-Pairs = dict[str, tuple[Any, Any]]
-
-
-def _differences(promise: Promise, given: Floats, promised: Floats) -> tuple[Pairs, Pairs]:
-    """Promised changes that were not made, and values that changed beside them."""
-    missed: Pairs = {}
-    others: Pairs = {}
-    own = promise.schema.action_set(promise.factual).own
-    rows = zip(promise.schema, own.tolist(), promised.tolist(), given.tolist(), strict=True)
-    for feature, before, agreed, after in rows:
-        if same(agreed, after):
-            continue
-        pair = (_value(feature, agreed), _value(feature, after))
-        if feature.name not in promise.option.changes:
-            others[feature.name] = pair
-        elif feature.kind == "category" or not (after - agreed) * (agreed - before) > 0:
-            missed[feature.name] = pair  # a blank is neither further nor as far
-    return missed, others
-
-
-def _value(feature: Feature, code: float) -> Any:
-    return None if math.isnan(code) else feature.value_of(code)

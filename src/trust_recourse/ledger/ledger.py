@@ -16,7 +16,9 @@ from trust_recourse.answers.result import Result
 from trust_recourse.certificate import Certificate
 from trust_recourse.io import strict_json
 from trust_recourse.io.wording import floored
-from trust_recourse.ledger import judging, seal
+from trust_recourse.ledger import compatibility, redemption, seal
+from trust_recourse.ledger.certified import certificate_hash
+from trust_recourse.ledger.compatibility import By, Check
 from trust_recourse.ledger.entries import (
     Entry,
     Head,
@@ -27,20 +29,16 @@ from trust_recourse.ledger.entries import (
     canonical,
     sha256,
 )
-from trust_recourse.ledger.judging import By, Check
-from trust_recourse.ledger.promises import (
-    Promise,
-    Redemption,
-    certificate_hash,
-    content,
-    deadline,
-    moment,
-    stamp,
-)
+from trust_recourse.ledger.letters import check_letter
+from trust_recourse.ledger.promises import Promise, content
 from trust_recourse.ledger.pseudonyms import Key
+from trust_recourse.ledger.redemption import Redemption
 from trust_recourse.ledger.seal import CLOSING
 from trust_recourse.ledger.store import Store, Tables
 from trust_recourse.question import option_name
+from trust_recourse.ledger.times import deadline
+from trust_recourse.ledger.times import moment
+from trust_recourse.ledger.times import stamp
 from trust_recourse.schema import Schema
 
 NEW = (
@@ -84,7 +82,7 @@ class Ledger:
 
     def _begin(self, tables: Tables) -> None:
         """Seal a new ledger, so that one that was emptied does not look new."""
-        seal.seal_anew(tables, self._needed_key(), Head())
+        seal.seal_again(tables, self._needed_key(), Head())
 
     def close(self) -> None:
         """Let go of the database."""
@@ -275,7 +273,7 @@ class Ledger:
 
         """
         key = self._needed_key()
-        self.read(promise).check_letter(record, datetime.now(UTC))
+        check_letter(self.read(promise), record, datetime.now(UTC))
         told = dict(record)
         if file is not None:
             sent = file if isinstance(file, bytes) else Path(file).read_bytes()
@@ -312,7 +310,7 @@ class Ledger:
         """
         self._needed_key()  # or promises that a forger took out would not be missed
         promises = self.promises(at=at)
-        return judging.check(promises, model, _now(at), by, threshold, time_limit, verbose)
+        return compatibility.check(promises, model, _now(at), by, threshold, time_limit, verbose)
 
     def redeem(
         self,
@@ -343,7 +341,7 @@ class Ledger:
         key, made = self._needed_key(), self.read(promise)
         if made.closed:
             raise PromiseClosedError(f"promise {promise!r} was {made.closed} already")
-        found = judging.redemption(made, x, model, promised_by, _now(at), threshold)
+        found = redemption.redemption(made, x, model, promised_by, _now(at), threshold)
         kind = "redeemed" if found.due else "returned"
         told = canonical(found.to_dict())
         with self._store.writing() as tables:
@@ -382,8 +380,9 @@ class Ledger:
         For a key that was lost or is to change, or when you know better than the seal: whoever
         gives the head says that the ledger is as it should be.
         """
+        known = Head.read(head) if isinstance(head, str) else head
         with self._store.writing() as tables:
-            return seal.seal_anew(tables, self._needed_key(), _head(head))
+            return seal.seal_again(tables, self._needed_key(), known)
 
     def _found_key(self) -> Key | None:
         return Key.found(self._key, self._key_file)
