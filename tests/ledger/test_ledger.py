@@ -32,11 +32,9 @@ from trust_recourse.ledger import (
 )
 from trust_recourse.ledger.entries import canonical, sha256, walk
 from trust_recourse.ledger.pseudonyms import VARIABLE, Key
-from trust_recourse.ledger.store import ENTRIES
-from trust_recourse.ledger.store import SCHEMAS
-from trust_recourse.ledger.store import read_url
-from trust_recourse.question import Question
+from trust_recourse.ledger.store import ENTRIES, SCHEMAS, read_url
 from trust_recourse.ledger.times import stamp
+from trust_recourse.question import Question
 from worlds import enumerated, machine, paper_machine, person_schema
 
 OF_NO_LEDGER = {"hash": sha256("[]"), "text": "[]"}

@@ -10,7 +10,7 @@ from trust_recourse.answers.result import Result
 from trust_recourse.certificate import Certificate, CertificateError, asked, check
 from trust_recourse.io.scalars import same
 from trust_recourse.ledger.entries import LedgerError
-from trust_recourse.question.question import Option, Problem
+from trust_recourse.question import Option, Problem
 
 
 def certificate_hash(

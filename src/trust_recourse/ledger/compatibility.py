@@ -15,15 +15,9 @@ from trust_recourse.answers.recourse import Recourse, as_read
 from trust_recourse.io.progress import Progress
 from trust_recourse.io.scalars import Floats
 from trust_recourse.ledger.entries import LedgerError
-from trust_recourse.ledger.promises import Promise
-from trust_recourse.ledger.promises import values
-from trust_recourse.ledger.promises import words
-from trust_recourse.question import SLACK
-from trust_recourse.question import Option
-from trust_recourse.question import Question
-from trust_recourse.question import Status
-from trust_recourse.question import Target
+from trust_recourse.ledger.promises import Promise, values, words
 from trust_recourse.ledger.times import stamp
+from trust_recourse.question import SLACK, Option, Question, Status, Target
 from trust_recourse.search.engines import Anywhere
 from trust_recourse.search.ranges import loss_within
 

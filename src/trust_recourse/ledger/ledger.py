@@ -35,10 +35,8 @@ from trust_recourse.ledger.pseudonyms import Key
 from trust_recourse.ledger.redemption import Redemption
 from trust_recourse.ledger.seal import CLOSING
 from trust_recourse.ledger.store import Store, Tables
+from trust_recourse.ledger.times import deadline, moment, stamp
 from trust_recourse.question import option_name
-from trust_recourse.ledger.times import deadline
-from trust_recourse.ledger.times import moment
-from trust_recourse.ledger.times import stamp
 from trust_recourse.schema import Schema
 
 NEW = (

@@ -10,7 +10,7 @@ from typing import Any
 from trust_recourse.ledger.entries import LedgerError, PromiseClosedError
 from trust_recourse.ledger.promises import Promise, read_ranges, values
 from trust_recourse.ledger.times import days, moment
-from trust_recourse.question.question import Target
+from trust_recourse.question import Target
 
 # what the record of a letter is judged by
 LETTER = (

@@ -12,9 +12,7 @@ import pandas as pd
 
 from trust_recourse.answers.result import Result
 from trust_recourse.certificate import cost_parts
-from trust_recourse.io.scalars import Floats
-from trust_recourse.io.scalars import plain
-from trust_recourse.io.scalars import same
+from trust_recourse.io.scalars import Floats, plain, same
 from trust_recourse.io.wording import floored
 from trust_recourse.ledger.entries import (
     Entry,
@@ -23,12 +21,8 @@ from trust_recourse.ledger.entries import (
     canonical,
     sha256,
 )
-from trust_recourse.question import Option
-from trust_recourse.question import Problem
-from trust_recourse.question import Question
-from trust_recourse.question import Status
-from trust_recourse.question import Target
 from trust_recourse.ledger.times import stamp
+from trust_recourse.question import Option, Question, Status, Target
 from trust_recourse.question.cost import Cost
 from trust_recourse.schema import Schema
 from trust_recourse.search.ranges import Range

@@ -13,7 +13,7 @@ from trust_recourse.ledger.compatibility import asked_of, confidence_of, fingerp
 from trust_recourse.ledger.entries import LedgerError
 from trust_recourse.ledger.promises import Promise, values, words
 from trust_recourse.ledger.times import stamp
-from trust_recourse.question.question import SLACK, Floats
+from trust_recourse.question import SLACK, Floats
 from trust_recourse.schema import Feature
 
 Pairs = dict[str, tuple[Any, Any]]

@@ -14,8 +14,8 @@ from fastapi import APIRouter, Request, Response
 from trust_recourse.answers.result import unproved
 from trust_recourse.certificate import Certificate, CertificateError, check, why_not
 from trust_recourse.ledger import Promise
-from trust_recourse.question import Target
 from trust_recourse.ledger.letters import check_letter
+from trust_recourse.question import Target
 from trust_recourse.report.answers import answers, how_far, ranges, safety, steps
 from trust_recourse.report.letter import Letter
 from trust_recourse.report.pdf import pdf
