@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trust_recourse.cli import page, question
+from trust_recourse.cli import output, question
 from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.root import option
 from trust_recourse.io.extras import absent
@@ -145,16 +145,16 @@ def _client(cluster: str | None) -> Iterator[Any]:
     from trust_recourse.population.batch.cluster import connected, has_workers
 
     with connected(cluster) as client:
-        page.say(f"dashboard: {client.dashboard_link}", err=True)
+        output.say(f"dashboard: {client.dashboard_link}", err=True)
         if not has_workers(client, WAIT):
-            page.say("no workers on the cluster yet; waiting for the first", err=True)
+            output.say("no workers on the cluster yet; waiting for the first", err=True)
         yield client
 
 
 def _sum_up(found: Counter[str], out: Path) -> None:
     from trust_recourse.population.batch import reasons
 
-    console = page.console()
+    console = output.console()
     for status, sentence in SENTENCES.items():
         if found[status]:
             console.print(f"{status:<11}{found[status]:>13,}  {sentence}", soft_wrap=True)
@@ -164,4 +164,4 @@ def _sum_up(found: Counter[str], out: Path) -> None:
     if others := sum(many for _, many in why[MOST:]):
         words = "for other reasons; the column `reason` says each, batch.reasons counts them"
         console.print(f"{others:>24,}  {words}", soft_wrap=True)
-    console.print(f"\n{out}: {page.people(found.total())}, each once.", soft_wrap=True)
+    console.print(f"\n{out}: {output.people(found.total())}, each once.", soft_wrap=True)

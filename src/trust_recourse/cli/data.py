@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from trust_recourse.cli.errors import Force, InputError, can_be_written
-from trust_recourse.cli.page import say
+from trust_recourse.cli.output import say
 from trust_recourse.cli.question import command
 from trust_recourse.cli.root import option
 

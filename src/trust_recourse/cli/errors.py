@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from trust_recourse.cli import page
+from trust_recourse.cli import output
 from trust_recourse.io.extras import absent
 from trust_recourse.question.vocabulary import outside, reworded
 
@@ -37,7 +37,7 @@ def friendly_errors() -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError, ModuleNotFoundError) as error:
-        page.say(_sentence(error), err=True)
+        output.say(_sentence(error), err=True)
         raise typer.Exit(2) from None
 
 
@@ -71,7 +71,7 @@ def can_be_written(path: Path | None, *read: Path | None, force: bool) -> None:
             raise InputError(f"{path}: that is what is read; give another name to write to")
     if not path.exists() or force:
         return
-    if page.at_terminal() and page.confirmed(f"{path} is there. Overwrite?"):
+    if output.at_terminal() and output.confirmed(f"{path} is there. Overwrite?"):
         return
     raise InputError(f"{path}: there is such a file; give another name, or --force to overwrite it")
 

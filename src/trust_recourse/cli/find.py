@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from trust_recourse.cli import page, question
+from trust_recourse.cli import output, question
 from trust_recourse.cli.errors import Force, InputError, can_be_written
 from trust_recourse.cli.root import option
 
@@ -87,7 +87,7 @@ def find(
     _doubt(recourse, x)
     if certificate is not None:
         _must_be_certifiable(recourse, asked)
-    with page.waiting("Searching"):
+    with output.waiting("Searching"):
         result = asked.put(recourse, x)
         proof, unproved = _proof(result, certificate, question.seconds(asked.time_limit))
         safe, far = safety(result), how_far(result)
@@ -98,11 +98,11 @@ def find(
     if save is not None:
         result.save(save)
     if json:
-        page.say_json(answers(result, safe, far, wide))
+        output.say_json(answers(result, safe, far, wide))
         if unproved:
-            page.say(f"{certificate}: {unproved}", err=True)
+            output.say(f"{certificate}: {unproved}", err=True)
     else:
-        console = page.console()
+        console = output.console()
         console.print(decision(result, person, verbose=verbose))
         _show(console, result, safe, far, asked.options)
         if ranges:
@@ -143,7 +143,7 @@ def _doubt(recourse: Recourse, x: dict[str, Any]) -> None:
     from trust_recourse.report.codes import codes_read
 
     for each in codes_read(recourse.schema, recourse.schema.encode(x)):
-        page.say(f"Suspicion: {each.sentence}", err=True)
+        output.say(f"Suspicion: {each.sentence}", err=True)
 
 
 def _must_be_certifiable(recourse: Recourse, asked: question.Asked) -> None:
@@ -176,7 +176,7 @@ def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked:
     from trust_recourse.report.answers import SIGMA
 
     if result.options:
-        table = page.table(
+        table = output.table(
             "",
             "asked for",
             "change",

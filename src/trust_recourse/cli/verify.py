@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from trust_recourse.cli import page, question
+from trust_recourse.cli import output, question
 from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.root import option
 from trust_recourse.io.wording import in_few_digits, punctuated, significant, written
@@ -96,12 +96,12 @@ def verify(
         target = level.target(proof.problem.target, machine)
         verdict = check(proof, machine, target=target, **given)
     except CertificateError as error:
-        page.say(f"Refused: {error}.")
+        output.say(f"Refused: {error}.")
         raise typer.Exit(1) from None
-    console = page.console()
+    console = output.console()
     console.print(f"The proof holds. {verdict.sentence}")
     console.print(said(proof, verdict, machine, verbose=verbose))
-    console.print(page.words(f"\n{_word({*given, *level.told})}"))
+    console.print(output.words(f"\n{_word({*given, *level.told})}"))
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ def said(
         ("checked", boxes if parts else "the answer; nothing is cheaper than no change"),
     ):
         if text:
-            grid.add_row(page.words(name, "dim"), page.words(text))
+            grid.add_row(output.words(name, "dim"), output.words(text))
     return grid
 
 
