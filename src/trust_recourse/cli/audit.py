@@ -11,7 +11,8 @@ from rich.table import Table
 
 from trust_recourse.cli import output
 from trust_recourse.cli.errors import Force, InputError, can_be_written
-from trust_recourse.cli.question import Json, command
+from trust_recourse.cli.options import command
+from trust_recourse.cli.question import Json
 from trust_recourse.cli.root import option
 
 if TYPE_CHECKING:

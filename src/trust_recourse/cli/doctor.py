@@ -20,6 +20,7 @@ from rich.table import Table
 from trust_recourse import __version__
 from trust_recourse.cli import output, question
 from trust_recourse.cli.errors import InputError
+from trust_recourse.cli.options import command
 from trust_recourse.cli.root import option
 
 OURS = {"all", "bench", "dev", "docs", "release", "reproduce"}  # extras of those who change it
@@ -47,7 +48,7 @@ class Finding:
     words: str
 
 
-@question.command()
+@command()
 def doctor(
     model: Annotated[Path | None, option("A model file that must be readable.", "MODEL")] = None,
     ledger: Annotated[

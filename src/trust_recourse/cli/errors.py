@@ -13,7 +13,7 @@ import typer
 
 from trust_recourse.cli import output
 from trust_recourse.io.extras import absent
-from trust_recourse.question.vocabulary import outside, reworded
+from trust_recourse.question.vocabulary import PARTS, reworded
 
 WORDS = {
     FileNotFoundError: "there is no such file",
@@ -46,11 +46,7 @@ def _sentence(error: Exception) -> str:
         return f"{error.filename}: {WORDS[type(error)]}"
     if type(error) is not ValueError:
         return str(error)
-    return reworded(str(error), _flag)
-
-
-def _flag(part: str) -> str:
-    return "--limit" if part == "limits" else f"--{outside(part).replace('_', '-')}"
+    return reworded(str(error), lambda part: PARTS[part].flag if part in PARTS else f"--{part}")
 
 
 def can_be_written(path: Path | None, *read: Path | None, force: bool) -> None:

@@ -10,6 +10,7 @@ import typer
 from trust_recourse.cli import output, question
 from trust_recourse.cli.errors import Force, can_be_drawn, can_be_printed
 from trust_recourse.cli.find import decision, what_is_known
+from trust_recourse.cli.options import command
 from trust_recourse.cli.report import Out
 from trust_recourse.cli.root import option
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from trust_recourse import Result
 
 
-@question.command()
+@command()
 def explain(
     person: question.Person,
     asked: question.Asked,

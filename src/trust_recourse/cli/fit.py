@@ -11,15 +11,8 @@ import typer
 
 from trust_recourse.cli import output
 from trust_recourse.cli.errors import Force, InputError, can_be_written
-from trust_recourse.cli.question import (
-    Json,
-    anew_beside,
-    command,
-    either,
-    label_of,
-    target_class,
-    unordered,
-)
+from trust_recourse.cli.options import command
+from trust_recourse.cli.question import Json, anew_beside, either, label_of, target_class, unordered
 from trust_recourse.cli.root import option
 from trust_recourse.cli.schema import (
     Data,

@@ -12,6 +12,7 @@ import typer
 from trust_recourse.cli import output, question
 from trust_recourse.cli.errors import Force, can_be_drawn, can_be_written
 from trust_recourse.cli.find import decision
+from trust_recourse.cli.options import command
 from trust_recourse.cli.root import option
 from trust_recourse.io.tables import as_csv
 
@@ -25,7 +26,7 @@ SHOWN = 20  # steps of a long list
 RESOLUTION = 0.01
 
 
-@question.command()
+@command()
 def frontier(
     person: question.Person,
     rules: question.Rules,

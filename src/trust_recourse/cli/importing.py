@@ -13,14 +13,8 @@ from trust_recourse.cli import output
 from trust_recourse.cli.errors import Force, InputError, can_be_written
 from trust_recourse.cli.fit import KeptThreshold, KeptWanted, Out, refused
 from trust_recourse.cli.labels import as_classes, assumed, told_by
-from trust_recourse.cli.question import (
-    Json,
-    anew_beside,
-    command,
-    either,
-    target_class,
-    unordered,
-)
+from trust_recourse.cli.options import command
+from trust_recourse.cli.question import Json, anew_beside, either, target_class, unordered
 from trust_recourse.cli.root import option
 from trust_recourse.io.tables import Table as Cells
 from trust_recourse.io.tables import read

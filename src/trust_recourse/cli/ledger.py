@@ -17,6 +17,7 @@ from rich.table import Table
 
 from trust_recourse.cli import output, question
 from trust_recourse.cli.errors import InputError
+from trust_recourse.cli.options import command
 from trust_recourse.cli.root import app, option
 from trust_recourse.io import strict_json
 
@@ -86,7 +87,7 @@ def said_if_new(ledger: Ledger) -> str:
     )
 
 
-@question.command(ledger, "promise")
+@command(ledger, "promise")
 def make(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL.safetensors", help="The model that gave the result.")
@@ -138,7 +139,7 @@ def make(
     output.say(f"Promise {promise.id}: {promise.words or 'as they are'}, {until_words}")
 
 
-@question.command(ledger, "list")
+@command(ledger, "list")
 def list_(
     book: Book,
     everything: Annotated[
@@ -171,7 +172,7 @@ def list_(
     console.print(many + ("" if everything else " outstanding"))
 
 
-@question.command(ledger)
+@command(ledger)
 def show(
     promise: Annotated[str, typer.Argument(metavar="ID", help="The promise's id.")],
     book: Book,
@@ -247,7 +248,7 @@ def _show(made: Promise, told: list[dict[str, Any]]) -> None:
             output.say(f"    {line}")
 
 
-@question.command(ledger)
+@command(ledger)
 def verify(
     book: Book,
     head: Annotated[str | None, option("A head written down earlier.", "NUMBER:HASH")] = None,
@@ -279,7 +280,7 @@ def verify(
     raise typer.Exit(0 if found.holds else 1)
 
 
-@question.command(ledger)
+@command(ledger)
 def check(
     model: Annotated[Path, option("The model to be put in use.", "NEW.safetensors")],
     book: Book,
@@ -321,7 +322,7 @@ def check(
     raise typer.Exit(1 if stopped else 0)
 
 
-@question.command(ledger)
+@command(ledger)
 def redeem(
     promise: Annotated[str, typer.Argument(metavar="ID", help="The promise's id.")],
     model: Annotated[Path, option("The model in use now.", "MODEL.safetensors")],
@@ -373,7 +374,7 @@ def redeem(
     raise typer.Exit(2 if found.undecided else 0 if found.due else 1)
 
 
-@question.command(ledger)
+@command(ledger)
 def withdraw(
     promise: Annotated[str, typer.Argument(metavar="ID", help="The promise's id.")],
     reason: Annotated[str, option("Why; it stays in the ledger.")],
@@ -388,7 +389,7 @@ def withdraw(
     output.say(f"Promise {promise} is withdrawn.")
 
 
-@question.command(ledger)
+@command(ledger)
 def seal(
     head: Annotated[str, option("The head of the ledger as it should be.", "NUMBER:HASH")],
     book: Book,

@@ -11,7 +11,8 @@ from trust_recourse.cli import output
 from trust_recourse.cli.errors import Force, can_be_printed
 from trust_recourse.cli.fit import Seed, learnt_from
 from trust_recourse.cli.labels import as_model_calls
-from trust_recourse.cli.question import Json, Threshold, Wanted, command, target_class
+from trust_recourse.cli.options import command
+from trust_recourse.cli.question import Json, Threshold, Wanted, target_class
 from trust_recourse.cli.root import option
 from trust_recourse.cli.schema import Data, Ids, Target
 from trust_recourse.io.tables import read

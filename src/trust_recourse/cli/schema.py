@@ -16,7 +16,7 @@ import typer
 
 from trust_recourse.cli import output
 from trust_recourse.cli.errors import Force, InputError, can_be_written
-from trust_recourse.cli.question import command
+from trust_recourse.cli.options import command
 from trust_recourse.cli.root import option
 from trust_recourse.io.tables import Table, read
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from trust_recourse.cli import question
 from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.ledger import said_if_new
+from trust_recourse.cli.options import command
 from trust_recourse.cli.output import say
 from trust_recourse.cli.root import option
 from trust_recourse.io.secret import read_secret
@@ -185,7 +186,7 @@ class Service(question.Rules):
         return ""
 
 
-@question.command()
+@command()
 def serve(
     service: Service,
     host: Annotated[str, option("Where to listen.")] = "127.0.0.1",
