@@ -236,7 +236,6 @@ def test_limits_are_of_the_person_and_stay_while_other_things_are_asked(asking):
     assert asking.question.question.limits == {"income": (None, 1500)}
     asyncio.run(asking.answer())
     assert all(o.x["income"] in (person["income"], *range(1501)) for o in asking.result.options)
-    asking.set_aside()
     result = asking.result
     asking.limit(schema["income"], (None, 1500))  # no other question
     assert asking.result is result
@@ -244,24 +243,11 @@ def test_limits_are_of_the_person_and_stay_while_other_things_are_asked(asking):
         asking.limit(schema["income"], (9, 1))
     asking.meet("Al", person)
     assert asking.question.question.limits == {}
-    assert asking.aside[1].question.limits == {"income": (None, 1500)}
-
-
-def test_who_is_set_aside_keeps_the_locks_they_get_while_still_at_hand(asking):
-    schema, person = asking.state.recourse.schema, asking.question.person
-    asking.set_aside()
-    asking.turn(schema["income"])
-    asking.limit(schema["savings"], (None, 900))
-    asking.meet("Al", person.copy())
-    asking.turn(schema["savings"])
-    aside = asking.aside[1].question
-    assert (aside.lock, aside.limits) == (("income",), {"savings": (None, 900)})
 
 
 def test_who_comes_back_finds_their_locks_and_limits(asking):
     schema, person = asking.state.recourse.schema, asking.question.person
     asking.meet("Bo", person, at=0)
-    asking.set_aside()
     asking.meet("Al", person.copy(), at=1)
     asking.meet("Bo", person.copy(), at=0)
     assert not asking.before
@@ -274,7 +260,6 @@ def test_who_comes_back_finds_their_locks_and_limits(asking):
     own = asking.question.question
     assert asking.before
     assert (own.lock, own.limits, own.confidence) == (("income",), {"savings": (None, 900)}, (0.6,))
-    assert asking.aside[1].question == own
     asking.turn(schema["income"])
     assert not asking.before
     asking.meet("This person", person)  # typed by hand

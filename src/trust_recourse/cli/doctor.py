@@ -18,8 +18,9 @@ import typer
 from rich.table import Table
 
 from trust_recourse import __version__
-from trust_recourse.cli import page, question
+from trust_recourse.cli import output, question
 from trust_recourse.cli.errors import InputError
+from trust_recourse.cli.options import command
 from trust_recourse.cli.root import option
 
 OURS = {"all", "bench", "dev", "docs", "release", "reproduce"}  # extras of those who change it
@@ -47,7 +48,7 @@ class Finding:
     words: str
 
 
-@question.command()
+@command()
 def doctor(
     model: Annotated[Path | None, option("A model file that must be readable.", "MODEL")] = None,
     ledger: Annotated[
@@ -83,12 +84,12 @@ def doctor(
         found.append(_service(service))
     well = all(each.state is not State.fault for each in found)
     if as_json:
-        page.say_json({"well": well, "findings": [asdict(each) for each in found]})
+        output.say_json({"well": well, "findings": [asdict(each) for each in found]})
     else:
         shown = Table.grid(padding=(0, 2, 0, 0))
         for each in found:
-            shown.add_row(*map(page.words, (each.state, each.about, each.what, each.words)))
-        page.console().print(shown)
+            shown.add_row(*map(output.words, (each.state, each.about, each.what, each.words)))
+        output.console().print(shown)
     raise typer.Exit(0 if well else 1)
 
 

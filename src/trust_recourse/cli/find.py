@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from trust_recourse.cli import page, question
+from trust_recourse.cli import output, question
 from trust_recourse.cli.errors import Force, InputError, can_be_written
+from trust_recourse.cli.options import command
 from trust_recourse.cli.root import option
+from trust_recourse.question.vocabulary import PARTS
 
 if TYPE_CHECKING:
     from trust_recourse import Option, Recourse, Result
@@ -23,9 +25,10 @@ ABOUT = "All of it is about the model: that it would say yes, not that the world
 SAMPLED = ", as a 95% interval where noisy copies were counted"
 NONE = "–"  # in place of the radius of an option that is still refused
 UNANSWERED = ("infeasible", "not_found")
+UNPROVED = ("min_radius", "plausible", "survives")  # parts of a question that no proof covers
 
 
-@question.command()
+@command()
 def find(
     person: question.Person,
     asked: question.Asked,
@@ -78,7 +81,7 @@ def find(
 
     for path in (certificate, save):
         can_be_written(path, person.model, person.schema, person.data, force=force)
-    if ranges and asked.survives is not None:
+    if ranges and asked.given["survives"] is not None:
         raise InputError(
             "--ranges with --survives: ranges hold for the one model, not for those learnt anew; "
             "ask for one of them"
@@ -87,9 +90,9 @@ def find(
     _doubt(recourse, x)
     if certificate is not None:
         _must_be_certifiable(recourse, asked)
-    with page.waiting("Searching"):
+    with output.waiting("Searching"):
         result = asked.put(recourse, x)
-        proof, unproved = _proof(result, certificate, question.seconds(asked.time_limit))
+        proof, unproved = _proof(result, certificate, asked.seconds)
         safe, far = safety(result), how_far(result)
         wide = told_ranges(result) if ranges else None
     answered = not any(status in UNANSWERED for status in result.status.values())
@@ -98,13 +101,13 @@ def find(
     if save is not None:
         result.save(save)
     if json:
-        page.say_json(answers(result, safe, far, wide))
+        output.say_json(answers(result, safe, far, wide))
         if unproved:
-            page.say(f"{certificate}: {unproved}", err=True)
+            output.say(f"{certificate}: {unproved}", err=True)
     else:
-        console = page.console()
+        console = output.console()
         console.print(decision(result, person, verbose=verbose))
-        _show(console, result, safe, far, asked.options)
+        _show(console, result, safe, far, result.question.n_options)
         if ranges:
             _show_ranges(console, result)
         if proof is not None:
@@ -143,15 +146,16 @@ def _doubt(recourse: Recourse, x: dict[str, Any]) -> None:
     from trust_recourse.report.codes import codes_read
 
     for each in codes_read(recourse.schema, recourse.schema.encode(x)):
-        page.say(f"Suspicion: {each.sentence}", err=True)
+        output.say(f"Suspicion: {each.sentence}", err=True)
 
 
 def _must_be_certifiable(recourse: Recourse, asked: question.Asked) -> None:
     from trust_recourse.answers.result import unproved
 
-    more = "--min-radius" if asked.min_radius else "--plausible" if asked.plausible else ""
-    more = more or ("--survives" if asked.survives else "")
-    if reason := unproved(recourse.model, asked.engine, more, len(asked.levels)):
+    given = asked.given
+    more = next((PARTS[part].flag for part in UNPROVED if given[part]), "")
+    many = len({*(given["confidence"] or ())})
+    if reason := unproved(recourse.model, given["engine"], more, many):
         raise InputError(f"--certificate: {reason}")
 
 
@@ -176,7 +180,7 @@ def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked:
     from trust_recourse.report.answers import SIGMA
 
     if result.options:
-        table = page.table(
+        table = output.table(
             "",
             "asked for",
             "change",

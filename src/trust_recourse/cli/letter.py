@@ -14,8 +14,9 @@ from trust_recourse.cli.errors import Force, InputError, can_be_written
 from trust_recourse.cli.fit import learnt_from
 from trust_recourse.cli.labels import as_model_calls
 from trust_recourse.cli.ledger import Book
-from trust_recourse.cli.page import say
-from trust_recourse.cli.question import TimeLimit, command, seconds, time_limit_met
+from trust_recourse.cli.options import command
+from trust_recourse.cli.output import say
+from trust_recourse.cli.question import TimeLimit, seconds, time_limit_met
 from trust_recourse.cli.report import quiet
 from trust_recourse.cli.root import option
 from trust_recourse.io.tables import read

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from trust_recourse.cli import question
 from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.ledger import said_if_new
-from trust_recourse.cli.page import say
+from trust_recourse.cli.options import command
+from trust_recourse.cli.output import say
 from trust_recourse.cli.root import option
 from trust_recourse.io.secret import read_secret
 from trust_recourse.io.tables import read
@@ -99,7 +100,7 @@ class Service(question.Rules):
 
     def key(self) -> str | None:
         """What a request must come with."""
-        from trust_recourse.web.guard import check_key
+        from trust_recourse.web.auth import check_key
 
         given = os.environ.get(KEY) or None
         key = given if self.key_file is None else read_secret(self.key_file).decode()
@@ -185,7 +186,7 @@ class Service(question.Rules):
         return ""
 
 
-@question.command()
+@command()
 def serve(
     service: Service,
     host: Annotated[str, option("Where to listen.")] = "127.0.0.1",
@@ -227,7 +228,7 @@ def serve(
         trust-recourse serve model.safetensors --host 0.0.0.0 --key-file api.key --no-page \
             --workers 4 --ledger postgresql://bank@db/promises
     """
-    from trust_recourse.web.guard import is_loopback
+    from trust_recourse.web.auth import is_loopback
     from trust_recourse.web.serving import listen
     from trust_recourse.web.serving import serve as run
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from trust_recourse.io.wording import unbroken
-from trust_recourse.web.page.latest import Latest
-from trust_recourse.web.page.parts import grid, heading, note, press, status_line
+from trust_recourse.web.page.cancellation import Latest
+from trust_recourse.web.page.widgets import grid, heading, note, press, status_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

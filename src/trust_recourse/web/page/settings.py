@@ -11,7 +11,7 @@ from trust_recourse.question import Question
 from trust_recourse.question.cost import Cost
 from trust_recourse.question.vocabulary import HELP, outside, reworded
 from trust_recourse.search.engines import Anywhere
-from trust_recourse.web.page.parts import note, status_line
+from trust_recourse.web.page.widgets import note, status_line
 from trust_recourse.web.page.words import STANDS
 
 if TYPE_CHECKING:

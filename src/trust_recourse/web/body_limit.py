@@ -13,7 +13,7 @@ LINGER = 2.0  # seconds in which the rest of a refused body is read, so that the
 LINGER_BYTES = 64_000_000
 
 
-class Intake:
+class BodyLimit:
     """Reads each body whole before the app sees it, within the limits."""
 
     def __init__(self, app: ASGIApp, limits: Limits, proofs: tuple[str, ...]) -> None:

@@ -24,7 +24,7 @@ LEAST_KEY = 16
 REALM = 'Basic realm="trust-recourse", charset="UTF-8"'
 
 
-class Guard:
+class Auth:
     """Lets through who may ask."""
 
     def __init__(self, app: ASGIApp, key: str | None) -> None:
