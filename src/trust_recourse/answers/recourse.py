@@ -47,7 +47,14 @@ from trust_recourse.question.question import (
 from trust_recourse.question.vocabulary import Mode
 from trust_recourse.schema import ActionSet, Relation, Schema, SchemaError
 from trust_recourse.search.diverse import diverse, levers, repeats
-from trust_recourse.search.engines import BY_TRIAL, NAMES, UNREAD, Engine, asking, lacking
+from trust_recourse.search.engines import (
+    BLACK_BOX,
+    UNREAD,
+    Engine,
+    SearchEngine,
+    black_box,
+    lacking,
+)
 from trust_recourse.search.essential import essential, worth
 from trust_recourse.search.exact import Answer, Beside, Exact, Keep, Robust
 from trust_recourse.search.fewest import fewest_changes
@@ -290,7 +297,7 @@ class Recourse:
         sparse: bool = False,
         n_options: int = 1,
         min_distance: float | None = None,
-        engine: Engine = "auto",
+        engine: Engine | SearchEngine = "auto",
         plausible: Plausible | None = None,
         min_radius: float | None = None,
         floor: float | None = None,
@@ -326,9 +333,9 @@ class Recourse:
         min_distance : options lie at least that far apart instead, in units of the cost, and are
             the cheapest among the cheapest points of the model's cells.
         engine : "exact" gives proofs, on models with cells; "auto" is exact where it can be, else
-            "portfolio", which shares its rows among several searches of any model. Its parts and
-            others by themselves, to compare with: "tpe", "gp", "spheres" (GrowingSpheres) and
-            "wachter" (gradient descent, scikit-learn's MLPClassifier alone).
+            "portfolio", which shares its rows among several searches of any model. Two of its
+            parts by themselves, to compare with: "tpe" and "spheres" (GrowingSpheres). Or a
+            `SearchEngine` of your own.
         plausible : a test of rows, such as `NearNeighbours(X)` or `Isolation(X)`; points are tested
             in the order of cost. A dearer point of a cell whose cheapest one fails is not looked
             at, so what passes first is not proved to be the cheapest that would.
@@ -341,9 +348,8 @@ class Recourse:
         node_limit, time_limit : end the search after so many boxes, or seconds, per confidence;
             the best answer so far is then given as "feasible", with what it may be above the least.
         n_trials, random_state : of the engines portfolio (at most 1,000 rows that the model is
-            asked for at each confidence, all told), tpe (300 trials), gp (60), spheres (1,000
-            rows in each layer) and wachter (1,000 steps for each weight of the distance; it draws
-            nothing by chance, so it needs no random_state). The same seed gives the same answer.
+            asked for at each confidence, all told), tpe (300 trials) and spheres (1,000 rows in
+            each layer). The same seed gives the same answer.
         verbose : whether those engines show a progress bar.
         certify : prove the answers here, so that `result.certificate()` gives the proof at once. It
             takes about as long again, whatever the limits. A model or a question that no
@@ -485,14 +491,14 @@ class Recourse:
             tuple(options),
             {target: answers.status for target, answers in found.items()},
             nodes={target: answers.nodes for target, answers in found.items()},
-            engine=question.engine,
+            engine=str(question.engine),
             question=asked,
             extra_constraints=question.extra_constraints(self.decision_threshold),
             fronts={target: answers.pareto for target, answers in found.items() if answers.pareto},
             survival={target: each.survival for target, each in found.items() if each.survival},
             ended_by={target: each.ended_by for target, each in found.items() if each.ended_by},
             fewest={target: each.fewest for target, each in found.items() if each.fewest},
-            note=lacking(question.engine),
+            note=lacking(str(question.engine)),
         )
 
     def reachable(
@@ -918,7 +924,7 @@ class Recourse:
             raise TypeError(
                 f"{what} needs a model with cells: {FAMILIES}; this one is "
                 f"{type(self.model).__name__}{self._why_unread}, which find() asks by trial: "
-                f"engine 'auto' or one of {', '.join(asking(self.model))}"
+                f"engine 'auto' or one of {', '.join(BLACK_BOX)}"
             )
 
     @property
@@ -931,15 +937,14 @@ class Recourse:
             "again with `trust-recourse import FILE --again FOLDER`"
         )
 
-    def proves(self, engine: str) -> bool:
-        """Whether an engine, by its name or "auto", gives proofs of this model."""
+    def proves(self, engine: str | SearchEngine) -> bool:
+        """Whether an engine gives proofs of this model."""
         return engine == "exact" or (engine == "auto" and self.exact)
 
     def answerable(self, question: Question) -> Question:
         """The question with its engine by name, once this model can be asked it."""
         engine, robust = question.engine, question.min_radius is not None
-        if engine not in NAMES:
-            raise ValueError(f"engine={engine!r}; expected one of {', '.join(NAMES)}")
+        tries = black_box(engine) is not None
         if engine == "exact" or robust:
             self._need_cells("min_radius" if robust else "engine 'exact'")
         if question.survives is not None:
@@ -950,9 +955,9 @@ class Recourse:
                     "learn some: Recourse(..., also=bootstraps(model, X, y)) in Python, or "
                     f"{self._anew_by_files}"
                 )
-            if engine in BY_TRIAL:
+            if tries:
                 raise ValueError(f"survives needs engine='exact'; given engine={engine!r}")
-        if engine in BY_TRIAL and robust:
+        if tries and robust:
             raise ValueError(f"min_radius needs engine='exact'; given engine={engine!r}")
         if question.sparse and not self.proves(engine):
             raise ValueError(
@@ -960,8 +965,6 @@ class Recourse:
                 f"fewer changes are not enough{self._why_unread}. Set max_changes=2, say, in place "
                 "of sparse; every engine accepts it"
             )
-        if engine in BY_TRIAL:
-            BY_TRIAL[engine].made(self.model, 0)  # refuses a model it cannot ask, needed or not
         if engine == "auto":
             engine = "exact" if self.proves(engine) else UNREAD
         other = ("n_trials",) if engine == "exact" else ("node_limit", "time_limit")
@@ -1161,11 +1164,14 @@ class Recourse:
         return Further(nodes, found, stopped)
 
     def _tried(self, problem: Problem, question: Question, verbose: bool) -> list[Point]:
-        engine = BY_TRIAL[question.engine]
-        return engine.made(self.model, question.random_state)(
+        engine = black_box(question.engine)
+        assert engine is not None
+        return engine.search(
+            self.model,
             problem,
             lambda rows: self.judged(rows, problem.target),
             n_trials=question.n_trials or engine.trials,
+            random_state=question.random_state,
             verbose=verbose,
         )
 

@@ -975,7 +975,7 @@ def _held(told: dict[str, Any], name: str, *kinds: type) -> Any:
     return value
 
 
-def unproved(model: Any, engine: str, more: str = "", levels: int = 1) -> str:
+def unproved(model: Any, engine: object, more: str = "", levels: int = 1) -> str:
     """Why no certificate covers a question to a model; '' if one does.
 
     `more` names the setting by which more is asked of an answer than confidence.

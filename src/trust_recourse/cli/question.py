@@ -23,7 +23,7 @@ from trust_recourse.cli.numbers import told_plainly
 from trust_recourse.cli.root import app
 from trust_recourse.io.tables import read
 from trust_recourse.question.vocabulary import HELP, SPAN, TIME_LIMIT, Mode, PlausibleBy, outside
-from trust_recourse.search.engines import BY_TRIAL, Anywhere
+from trust_recourse.search.engines import BLACK_BOX, Engine
 
 if TYPE_CHECKING:
     from trust_recourse import Recourse, Result, Schema
@@ -258,7 +258,7 @@ class Asked(Rules):
     gap: Annotated[float, _option("gap", "SHARE", "0.01 is 1%.")] = 0.0
     node_limit: Annotated[int | None, _whole("node_limit")] = None
     time_limit: TimeLimit = None
-    engine: Annotated[Anywhere, _option("engine")] = "auto"
+    engine: Annotated[Engine, _option("engine")] = "auto"
     trials: Annotated[int | None, _whole("n_trials")] = None
     seed: Annotated[int, _whole("random_state", least=0)] = 0
 
@@ -297,7 +297,7 @@ class Asked(Rules):
 
         An exact search without a node limit runs within `--time-limit` or its default.
         """
-        asked, by_trial = self.question(recourse.schema), self.engine in BY_TRIAL
+        asked, by_trial = self.question(recourse.schema), self.engine in BLACK_BOX
         if recourse.proves(self.engine) and self.node_limit is None:
             asked = replace(asked, time_limit=seconds(self.time_limit))
         return recourse.ask(x, asked, verbose=by_trial)

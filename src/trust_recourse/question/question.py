@@ -190,7 +190,7 @@ class Question:
     gap: float = 0.0
     node_limit: int | None = None
     time_limit: float | None = None
-    engine: str = "auto"
+    engine: Any = "auto"  # by its name, or a SearchEngine
     n_trials: int | None = None
     random_state: int = 0
     decision_threshold: float | None = None
@@ -277,7 +277,7 @@ class Question:
             if getattr(self, name) is not None:
                 raise ValueError(f"{given} with {name}: expected one of them; ask for each alone")
 
-    def by(self, engine: str) -> Question:
+    def by(self, engine: Any) -> Question:
         """The same question, which was checked, to this engine."""
         if engine == self.engine:
             return self
@@ -359,7 +359,9 @@ def _plainly(value: Any) -> Any:
         return {name: _plainly(each) for name, each in value.items()}
     if isinstance(value, tuple):
         return [_plainly(each) for each in value]
-    return getattr(value, "name", OWN) if callable(value) else plain(value)
+    if callable(value) or hasattr(value, "name"):
+        return getattr(value, "name", OWN)
+    return plain(value)
 
 
 def _several(name: str, given: Any, what: str) -> tuple[Any, ...]:
