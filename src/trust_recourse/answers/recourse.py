@@ -55,12 +55,14 @@ from trust_recourse.search.engines import (
     black_box,
     lacking,
 )
-from trust_recourse.search.essential import essential, worth
-from trust_recourse.search.exact import Answer, Beside, Exact, Keep, Robust
+from trust_recourse.search.exact import Answer, Exact, Keep
 from trust_recourse.search.fewest import fewest_changes
-from trust_recourse.search.frontier import FINEST, Staircase
+from trust_recourse.search.formulation import SecondConstraint
+from trust_recourse.search.frontier import FINEST, Frontier
+from trust_recourse.search.geometry import Robust
 from trust_recourse.search.highest import Climb
-from trust_recourse.search.survival import Judgement, least_demand
+from trust_recourse.search.sparsify import marginal_confidence, sparsified
+from trust_recourse.search.survival import Judgement, least_threshold
 
 UNANSWERED = "unanswered"  # the status of who cannot be read, where many are asked about
 PARTS_A_PROCESS = 8  # so that none waits long for the last
@@ -529,7 +531,7 @@ class Recourse:
         action_set, factual = self.schema.person(x)
         problem = Problem(action_set, Target(0.5), self.cost, self.wanted_at)
         limits: dict[str, Any] = {"node_limit": within.node_limit, "time_limit": within.time_limit}
-        engine = Exact(self.score, problem, scope="furthest", **limits)
+        engine = Exact(self.score, problem, scope="most_confident", **limits)
         allowed = (option for option in known if action_set.allows(option.codes))
         start = max(allowed, key=lambda option: option.confidence, default=None)
         climb = Climb(engine, None if start is None else start.codes, ceiling)
@@ -556,10 +558,10 @@ class Recourse:
         least = most - LITTLE
         if most >= line:
             least = max(least, math.nextafter(line, 0.0))
-        codes = essential(action_set, furthest.codes, self.confidences, least)
+        codes = sparsified(action_set, furthest.codes, self.confidences, least)
         point = Point(codes, 0.0, most)
         told = self.option(action_set, factual, furthest.target, point, furthest.status, 0.0)
-        each = worth(action_set, told.codes, self.confidences)
+        each = marginal_confidence(action_set, told.codes, self.confidences)
         parts = {part.name: getattr(told, part.name) for part in fields(Option)}
         return Reach(
             **parts | {"lower_bound": told.cost},
@@ -615,7 +617,7 @@ class Recourse:
         _refuse_resolution(resolution, max_steps)
         problem = Problem(self.schema.action_set(x), Target(0.5), self.cost, self.wanted_at)
         engine = Exact(
-            self.score, problem, scope="furthest", node_limit=asked.node_limit,
+            self.score, problem, scope="most_confident", node_limit=asked.node_limit,
             time_limit=asked.time_limit,
         )  # fmt: skip
         ended, points = "", []
@@ -625,10 +627,10 @@ class Recourse:
             if engine.stopped:
                 ended = "time_limit" if engine.late else "node_limit"
         else:
-            stairs = Staircase(engine, targets, resolution, max_steps)
-            stairs.climb()
-            points = stairs.points
-            ended, low, high = stairs.ended, stairs.low, stairs.high
+            search = Frontier(engine, targets, resolution, max_steps)
+            search.run()
+            points = search.points
+            ended, low, high = search.ended, search.low, search.high
         table = self.schema.decode(np.array([p.codes for p in points]))
         table.insert(0, "confidence", [p.confidence for p in points])
         table.insert(0, "cost", [p.cost for p in points])
@@ -1030,7 +1032,7 @@ class Recourse:
         return Answers(points, status, nodes, ended_by=_ended_by(limited, cut), fewest=fewest)
 
     def _by_jury(self, problem: Problem, question: Question, now: float) -> Answers:
-        """The cheapest that models learnt anew accept, too: the least demand on their mean."""
+        """The cheapest that models learnt anew accept, too: the least threshold on their mean."""
         assert self.jury is not None
         assert question.survives is not None
         jury, share, line = self.jury, question.survives, self.decision_threshold
@@ -1042,24 +1044,24 @@ class Recourse:
         stopped = status is Status.FEASIBLE
         limits: dict[str, Any] = {"node_limit": question.node_limit}
         limits["time_limit"] = question.time_limit
-        beside = Beside(
+        second = SecondConstraint(
             self.score, problem.target.interval[0], partial(self._meets, problem.target)
         )
-        engine = Exact(jury.mean, problem, beside=beside, **limits)
-        # whose values are not those that one demand leaves, as several are asked about
-        wide = Exact(jury.mean, problem, beside=beside, scope="furthest", **limits)
+        engine = Exact(jury.mean, problem, second=second, **limits)
+        # whose values are not those that one threshold leaves, as several are asked about
+        wide = Exact(jury.mean, problem, second=second, scope="most_confident", **limits)
 
         within: Reduction | None = None
         spent = first.nodes
 
-        def ask(demand: float, least: float, known: Point | None) -> Answer:
+        def ask(threshold: float, least: float, known: Point | None) -> Answer:
             nonlocal within, spent
-            if demand > MOST_ODDS:
+            if threshold > MOST_ODDS:
                 return Answer(None, math.inf, False, 0)
             if known is not None and within is None:
                 with suppress(SchemaError):  # values without an end are not listed
                     within = wide.about(_raised(problem, least), 0).window(known)
-            here = engine.about(_raised(problem, demand), spent)
+            here = engine.about(_raised(problem, threshold), spent)
             found = here.cheapest(gap=question.gap, known=known, within=within)
             spent += found.nodes
             return found
@@ -1067,15 +1069,15 @@ class Recourse:
         def judge(codes: Floats) -> Judgement:
             return jury.judge(codes, share, line)
 
-        found = least_demand(ask, judge, Answer(point, bound, stopped, first.nodes))
+        found = least_threshold(ask, judge, Answer(point, bound, stopped, first.nodes))
         answer = found.answer
         assert answer.point is not None
-        survival = jury.told(answer.point.codes, share, found.demand, line)
+        survival = jury.told(answer.point.codes, share, found.threshold, line)
         if not found.enough:
             ended = _ended_by(engine, stopped or answer.stopped)
             return Answers([], Status.NOT_FOUND, found.nodes, survival=survival, ended_by=ended)
         proved = answer.lower_bound >= answer.point.cost * (1.0 - CLOSE)
-        at_once = status is Status.ALREADY_MET and found.demand == -math.inf
+        at_once = status is Status.ALREADY_MET and found.threshold == -math.inf
         told = Status.OPTIMAL if proved and found.complete else Status.FEASIBLE
         told = Status.ALREADY_MET if at_once else told
         known = [(answer.point, told, answer.lower_bound)]
@@ -1203,9 +1205,9 @@ def _ended_by(engine: Exact, stopped: bool) -> str:
     return "time_limit" if engine.late else "node_limit" if engine.node_limit < math.inf else ""
 
 
-def _raised(problem: Problem, demand: float) -> Problem:
+def _raised(problem: Problem, threshold: float) -> Problem:
     """The same problem for a confidence of such log-odds."""
-    level = 1.0 / (1.0 + math.exp(-demand))
+    level = 1.0 / (1.0 + math.exp(-threshold))
     return replace(problem, target=Target(level, threshold=level))
 
 

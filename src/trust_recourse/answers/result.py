@@ -51,8 +51,9 @@ from trust_recourse.question.question import (
 )
 from trust_recourse.question.vocabulary import TIME_LIMIT
 from trust_recourse.search.binding import binding
-from trust_recourse.search.exact import Exact, Norm, Traced, radius
-from trust_recourse.search.loss import Budget
+from trust_recourse.search.counterexample import Budget
+from trust_recourse.search.exact import Exact, Traced
+from trust_recourse.search.radius import Norm, radius
 from trust_recourse.search.ranges import ORDERED, Range, ranges
 
 if TYPE_CHECKING:
