@@ -16,7 +16,7 @@ from trust_recourse.question.cost import Cost
 from trust_recourse.search import branch_and_bound
 from trust_recourse.search.branch_and_bound import BranchAndBound
 from trust_recourse.search.candidates import candidates
-from trust_recourse.search.loss import about
+from trust_recourse.search.counterexample import about
 from worlds import LOAN, card
 
 

@@ -26,7 +26,7 @@ from trust_recourse.question import Status
 from trust_recourse.question.cost import MOST_COST, Cost
 from trust_recourse.schema.steps import multiple_below, plus, ratio
 from trust_recourse.search.candidates import Same
-from trust_recourse.search.exact import Robust, _finer
+from trust_recourse.search.geometry import Robust, _finer
 from worlds import paper_machine
 
 

@@ -76,7 +76,7 @@ def test_one_change_alone_is_searched_value_by_value():
     for row in X[confidence(X) < 0.5][:5]:
         own = recourse.schema.action_set_of(row)
         problem = Problem(own, Target(0.5), recourse.cost, 1)
-        engine = Exact(recourse.score, problem, scope="furthest")
+        engine = Exact(recourse.score, problem, scope="most_confident")
         best, stopped = engine.max_confidence()
         assert not stopped
         assert best.confidence == confidence(one_changed(row)).max()

@@ -17,7 +17,7 @@ from trust_recourse import AtMost, Feature, Implication, Recourse, Schema, verif
 from trust_recourse.question import Status, Target
 from trust_recourse.schema import Relation, SchemaError
 from trust_recourse.schema.relations import NAME, quoted, unquoted
-from trust_recourse.search import branch_and_bound, exact
+from trust_recourse.search import branch_and_bound, formulation
 from worlds import enumerated, machine, person_schema
 
 law = settings(max_examples=80)
@@ -117,11 +117,13 @@ def test_a_kind_of_ones_own_is_read_written_and_told(tmp_path):
         schema.relate("a != e")
 
 
-@pytest.mark.parametrize("few", [0, exact.FEW_GAINS])  # by the peak of the gains, or one by one
+@pytest.mark.parametrize(
+    "few", [0, formulation.FEW_GAINS]
+)  # by the peak of the gains, or one by one
 @pytest.mark.parametrize("text", [*TEXTS, "rate <= count"])
 def test_exact_equals_enumeration_under_it_and_its_certificate_is_confirmed(text, few, monkeypatch):
     monkeypatch.setattr(branch_and_bound, "DIVE_FROM", 0)
-    monkeypatch.setattr(exact, "FEW_GAINS", few)
+    monkeypatch.setattr(formulation, "FEW_GAINS", few)
     judged = Counter()
 
     @law

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from trust_recourse import Feature, Recourse, Schema, TMClassifier, _native
 from trust_recourse.question import Problem, Status, Target
 from trust_recourse.question.cost import Cost
-from trust_recourse.search import branch_and_bound, exact
-from trust_recourse.search import loss as loss_module
+from trust_recourse.search import branch_and_bound, geometry
+from trust_recourse.search import counterexample as loss_module
 from trust_recourse.search.candidates import candidates
 from trust_recourse.search.exact import Exact
 from worlds import LINKS, enumerated, machine, paper_machine, person_schema, with_rules
@@ -484,9 +484,9 @@ def test_a_guess_reaches_the_level_and_is_never_cheaper_than_the_least(
     problem = Problem(
         recourse.schema.action_set(x), Target(level), recourse.cost, recourse.wanted_at
     )
-    exact = Exact(recourse.score, problem)
-    search = exact._search
-    search._begin(*exact._interval(exact.searched))
+    asked = Exact(recourse.score, problem).asked
+    search = asked.whole
+    search._begin(*asked.interval(asked.searched))
     first = search._guess(None)
     assume(first is not None)
     point = search._guess(first) if thorough else first
@@ -498,7 +498,7 @@ def test_a_guess_reaches_the_level_and_is_never_cheaper_than_the_least(
         search._guess(None)
         assert branch_and_bound.cancel.check.call_count == 1  # the clock is looked at each time
     for at in (each for each in (first, point) if each is not None):
-        confidence = exact._point(search, at).confidence
+        confidence = asked.point(search, at).confidence
         assert Target(level).met(confidence) or confidence >= level - 1e-9
         least = recourse.cost.before_root(costs[p >= level - 1e-9].min())
         assert search.cost_of(at) >= least * (1 - 1e-9)
@@ -517,7 +517,7 @@ def test_the_search_around_an_answer_keeps_the_time_limit(monkeypatch):
         monkeypatch.setattr(time, "monotonic", lambda: deadline + 1.0)
         raise TimeoutError
 
-    monkeypatch.setattr(exact, "loss", late)
+    monkeypatch.setattr(geometry, "counterexample", late)
     result = recourse.find(low, goal, min_radius=0.02, continuous=True, time_limit=60)
     assert len(asked) == 1
     assert asked[0] < np.inf
@@ -539,7 +539,7 @@ def test_an_undecided_search_around_an_answer_ends_the_question(monkeypatch):
         asked.append(args)
         raise MemoryError
 
-    monkeypatch.setattr(exact, "loss", full)
+    monkeypatch.setattr(geometry, "counterexample", full)
     result = recourse.find(low, goal, **how)
     assert len(asked) == 1
     (status,) = result.status.values()
@@ -558,5 +558,5 @@ def test_a_search_for_a_loss_raises_at_its_deadline():
     )
     with mock.patch.object(loss_module, "FEW", 0), mock.patch.object(loss_module, "CORNERS", 0):
         with pytest.raises(TimeoutError):
-            loss_module.loss(score, cells, (low + high) / 2, deadline=-np.inf)
-        assert loss_module.loss(score, cells, (low + high) / 2) is not None
+            loss_module.counterexample(score, cells, (low + high) / 2, deadline=-np.inf)
+        assert loss_module.counterexample(score, cells, (low + high) / 2) is not None

@@ -47,13 +47,22 @@ from trust_recourse.question.fewest import Fewest, within
 from trust_recourse.question.vocabulary import Mode
 from trust_recourse.schema import ActionSet, Relation, Schema, SchemaError
 from trust_recourse.search.diverse import diverse, levers, repeats
-from trust_recourse.search.engines import BY_TRIAL, NAMES, UNREAD, Engine, asking, lacking
-from trust_recourse.search.essential import essential, worth
-from trust_recourse.search.exact import Answer, Beside, Exact, Keep, Robust
+from trust_recourse.search.engines import (
+    BLACK_BOX,
+    UNREAD,
+    Engine,
+    SearchEngine,
+    black_box,
+    lacking,
+)
+from trust_recourse.search.exact import Answer, Exact, Keep
 from trust_recourse.search.fewest import fewest_changes
-from trust_recourse.search.frontier import FINEST, Staircase
+from trust_recourse.search.formulation import SecondConstraint
+from trust_recourse.search.frontier import FINEST, Frontier
+from trust_recourse.search.geometry import Robust
 from trust_recourse.search.highest import Climb
-from trust_recourse.search.survival import Judgement, least_demand
+from trust_recourse.search.sparsify import marginal_confidence, sparsified
+from trust_recourse.search.survival import Judgement, least_threshold
 
 UNANSWERED = "unanswered"  # the status of who cannot be read, where many are asked about
 PARTS_A_PROCESS = 8  # so that none waits long for the last
@@ -291,7 +300,7 @@ class Recourse:
         sparse: bool = False,
         n_options: int = 1,
         min_distance: float | None = None,
-        engine: Engine = "auto",
+        engine: Engine | SearchEngine = "auto",
         plausible: Plausible | None = None,
         min_radius: float | None = None,
         floor: float | None = None,
@@ -327,9 +336,9 @@ class Recourse:
         min_distance : options lie at least that far apart instead, in units of the cost, and are
             the cheapest among the cheapest points of the model's cells.
         engine : "exact" gives proofs, on models with cells; "auto" is exact where it can be, else
-            "portfolio", which shares its rows among several searches of any model. Its parts and
-            others by themselves, to compare with: "tpe", "gp", "spheres" (GrowingSpheres) and
-            "wachter" (gradient descent, scikit-learn's MLPClassifier alone).
+            "portfolio", which shares its rows among several searches of any model. Two of its
+            parts by themselves, to compare with: "tpe" and "spheres" (GrowingSpheres). Or a
+            `SearchEngine` of your own.
         plausible : a test of rows, such as `NearNeighbours(X)` or `Isolation(X)`; points are tested
             in the order of cost. A dearer point of a cell whose cheapest one fails is not looked
             at, so what passes first is not proved to be the cheapest that would.
@@ -342,9 +351,8 @@ class Recourse:
         node_limit, time_limit : end the search after so many boxes, or seconds, per confidence;
             the best answer so far is then given as "feasible", with what it may be above the least.
         n_trials, random_state : of the engines portfolio (at most 1,000 rows that the model is
-            asked for at each confidence, all told), tpe (300 trials), gp (60), spheres (1,000
-            rows in each layer) and wachter (1,000 steps for each weight of the distance; it draws
-            nothing by chance, so it needs no random_state). The same seed gives the same answer.
+            asked for at each confidence, all told), tpe (300 trials) and spheres (1,000 rows in
+            each layer). The same seed gives the same answer.
         verbose : whether those engines show a progress bar.
         certify : prove the answers here, so that `result.certificate()` gives the proof at once. It
             takes about as long again, whatever the limits. A model or a question that no
@@ -485,14 +493,14 @@ class Recourse:
             tuple(options),
             {target: answers.status for target, answers in found.items()},
             nodes={target: answers.nodes for target, answers in found.items()},
-            engine=question.engine,
+            engine=str(question.engine),
             question=asked,
             extra_constraints=question.extra_constraints(self.decision_threshold),
             fronts={target: answers.pareto for target, answers in found.items() if answers.pareto},
             survival={target: each.survival for target, each in found.items() if each.survival},
             ended_by={target: each.ended_by for target, each in found.items() if each.ended_by},
             fewest={target: each.fewest for target, each in found.items() if each.fewest},
-            note=lacking(question.engine),
+            note=lacking(str(question.engine)),
         )
 
     def reachable(
@@ -523,7 +531,7 @@ class Recourse:
         action_set, factual = self.schema.person(x)
         problem = Problem(action_set, Target(0.5), self.cost, self.wanted_at)
         limits: dict[str, Any] = {"node_limit": within.node_limit, "time_limit": within.time_limit}
-        engine = Exact(self.score, problem, scope="furthest", **limits)
+        engine = Exact(self.score, problem, scope="most_confident", **limits)
         allowed = (option for option in known if action_set.allows(option.codes))
         start = max(allowed, key=lambda option: option.confidence, default=None)
         climb = Climb(engine, None if start is None else start.codes, ceiling)
@@ -550,10 +558,10 @@ class Recourse:
         least = most - LITTLE
         if most >= line:
             least = max(least, math.nextafter(line, 0.0))
-        codes = essential(action_set, furthest.codes, self.confidences, least)
+        codes = sparsified(action_set, furthest.codes, self.confidences, least)
         point = Point(codes, 0.0, most)
         told = self.option(action_set, factual, furthest.target, point, furthest.status, 0.0)
-        each = worth(action_set, told.codes, self.confidences)
+        each = marginal_confidence(action_set, told.codes, self.confidences)
         parts = {part.name: getattr(told, part.name) for part in fields(Option)}
         return Reach(
             **parts | {"lower_bound": told.cost},
@@ -606,7 +614,7 @@ class Recourse:
         _refuse_resolution(resolution, max_steps)
         problem = Problem(self.schema.action_set(x), Target(0.5), self.cost, self.wanted_at)
         engine = Exact(
-            self.score, problem, scope="furthest", node_limit=asked.node_limit,
+            self.score, problem, scope="most_confident", node_limit=asked.node_limit,
             time_limit=asked.time_limit,
         )  # fmt: skip
         ended, points = "", []
@@ -616,10 +624,10 @@ class Recourse:
             if engine.stopped:
                 ended = "time_limit" if engine.late else "node_limit"
         else:
-            stairs = Staircase(engine, targets, resolution, max_steps)
-            stairs.climb()
-            points = stairs.points
-            ended, low, high = stairs.ended, stairs.low, stairs.high
+            search = Frontier(engine, targets, resolution, max_steps)
+            search.run()
+            points = search.points
+            ended, low, high = search.ended, search.low, search.high
         table = self.schema.decode(np.array([p.codes for p in points]))
         table.insert(0, "confidence", [p.confidence for p in points])
         table.insert(0, "cost", [p.cost for p in points])
@@ -914,7 +922,7 @@ class Recourse:
             raise TypeError(
                 f"{what} needs a model with cells: {FAMILIES}; this one is "
                 f"{type(self.model).__name__}{self._why_unread}, which find() asks by trial: "
-                f"engine 'auto' or one of {', '.join(asking(self.model))}"
+                f"engine 'auto' or one of {', '.join(BLACK_BOX)}"
             )
 
     @property
@@ -927,15 +935,14 @@ class Recourse:
             "again with `trust-recourse import FILE --again FOLDER`"
         )
 
-    def proves(self, engine: str) -> bool:
-        """Whether an engine, by its name or "auto", gives proofs of this model."""
+    def proves(self, engine: str | SearchEngine) -> bool:
+        """Whether an engine gives proofs of this model."""
         return engine == "exact" or (engine == "auto" and self.exact)
 
     def answerable(self, question: Question) -> Question:
         """The question with its engine by name, once this model can be asked it."""
         engine, robust = question.engine, question.min_radius is not None
-        if engine not in NAMES:
-            raise ValueError(f"engine={engine!r}; expected one of {', '.join(NAMES)}")
+        tries = black_box(engine) is not None
         if engine == "exact" or robust:
             self._need_cells("min_radius" if robust else "engine 'exact'")
         if question.survives is not None:
@@ -946,9 +953,9 @@ class Recourse:
                     "learn some: Recourse(..., also=bootstraps(model, X, y)) in Python, or "
                     f"{self._anew_by_files}"
                 )
-            if engine in BY_TRIAL:
+            if tries:
                 raise ValueError(f"survives needs engine='exact'; given engine={engine!r}")
-        if engine in BY_TRIAL and robust:
+        if tries and robust:
             raise ValueError(f"min_radius needs engine='exact'; given engine={engine!r}")
         if question.sparse and not self.proves(engine):
             raise ValueError(
@@ -956,8 +963,6 @@ class Recourse:
                 f"fewer changes are not enough{self._why_unread}. Set max_changes=2, say, in place "
                 "of sparse; every engine accepts it"
             )
-        if engine in BY_TRIAL:
-            BY_TRIAL[engine].made(self.model, 0)  # refuses a model it cannot ask, needed or not
         if engine == "auto":
             engine = "exact" if self.proves(engine) else UNREAD
         other = ("n_trials",) if engine == "exact" else ("node_limit", "time_limit")
@@ -1023,7 +1028,7 @@ class Recourse:
         return Answers(points, status, nodes, ended_by=_ended_by(limited, cut), fewest=fewest)
 
     def _by_jury(self, problem: Problem, question: Question, now: float) -> Answers:
-        """The cheapest that models learnt anew accept, too: the least demand on their mean."""
+        """The cheapest that models learnt anew accept, too: the least threshold on their mean."""
         assert self.jury is not None
         assert question.survives is not None
         jury, share, line = self.jury, question.survives, self.decision_threshold
@@ -1035,24 +1040,24 @@ class Recourse:
         stopped = status is Status.FEASIBLE
         limits: dict[str, Any] = {"node_limit": question.node_limit}
         limits["time_limit"] = question.time_limit
-        beside = Beside(
+        second = SecondConstraint(
             self.score, problem.target.interval[0], partial(self._meets, problem.target)
         )
-        engine = Exact(jury.mean, problem, beside=beside, **limits)
-        # whose values are not those that one demand leaves, as several are asked about
-        wide = Exact(jury.mean, problem, beside=beside, scope="furthest", **limits)
+        engine = Exact(jury.mean, problem, second=second, **limits)
+        # whose values are not those that one threshold leaves, as several are asked about
+        wide = Exact(jury.mean, problem, second=second, scope="most_confident", **limits)
 
         within: Reduction | None = None
         spent = first.nodes
 
-        def ask(demand: float, least: float, known: Point | None) -> Answer:
+        def ask(threshold: float, least: float, known: Point | None) -> Answer:
             nonlocal within, spent
-            if demand > MOST_ODDS:
+            if threshold > MOST_ODDS:
                 return Answer(None, math.inf, False, 0)
             if known is not None and within is None:
                 with suppress(SchemaError):  # values without an end are not listed
                     within = wide.about(_raised(problem, least), 0).window(known)
-            here = engine.about(_raised(problem, demand), spent)
+            here = engine.about(_raised(problem, threshold), spent)
             found = here.cheapest(gap=question.gap, known=known, within=within)
             spent += found.nodes
             return found
@@ -1060,15 +1065,15 @@ class Recourse:
         def judge(codes: Floats) -> Judgement:
             return jury.judge(codes, share, line)
 
-        found = least_demand(ask, judge, Answer(point, bound, stopped, first.nodes))
+        found = least_threshold(ask, judge, Answer(point, bound, stopped, first.nodes))
         answer = found.answer
         assert answer.point is not None
-        survival = jury.told(answer.point.codes, share, found.demand, line)
+        survival = jury.told(answer.point.codes, share, found.threshold, line)
         if not found.enough:
             ended = _ended_by(engine, stopped or answer.stopped)
             return Answers([], Status.NOT_FOUND, found.nodes, survival=survival, ended_by=ended)
         proved = answer.lower_bound >= answer.point.cost * (1.0 - CLOSE)
-        at_once = status is Status.ALREADY_MET and found.demand == -math.inf
+        at_once = status is Status.ALREADY_MET and found.threshold == -math.inf
         told = Status.OPTIMAL if proved and found.complete else Status.FEASIBLE
         told = Status.ALREADY_MET if at_once else told
         known = [(answer.point, told, answer.lower_bound)]
@@ -1157,11 +1162,14 @@ class Recourse:
         return Further(nodes, found, stopped)
 
     def _tried(self, problem: Problem, question: Question, verbose: bool) -> list[Point]:
-        engine = BY_TRIAL[question.engine]
-        return engine.made(self.model, question.random_state)(
+        engine = black_box(question.engine)
+        assert engine is not None
+        return engine.search(
+            self.model,
             problem,
             lambda rows: self.judged(rows, problem.target),
             n_trials=question.n_trials or engine.trials,
+            random_state=question.random_state,
             verbose=verbose,
         )
 
@@ -1193,9 +1201,9 @@ def _ended_by(engine: Exact, stopped: bool) -> str:
     return "time_limit" if engine.late else "node_limit" if engine.node_limit < math.inf else ""
 
 
-def _raised(problem: Problem, demand: float) -> Problem:
+def _raised(problem: Problem, threshold: float) -> Problem:
     """The same problem for a confidence of such log-odds."""
-    level = 1.0 / (1.0 + math.exp(-demand))
+    level = 1.0 / (1.0 + math.exp(-threshold))
     return replace(problem, target=Target(level, threshold=level))
 
 

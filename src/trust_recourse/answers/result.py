@@ -50,8 +50,9 @@ from trust_recourse.question import (
 from trust_recourse.question.fewest import Fewest, n_changes
 from trust_recourse.question.vocabulary import TIME_LIMIT
 from trust_recourse.search.binding import binding
-from trust_recourse.search.exact import Exact, Norm, Traced, radius
-from trust_recourse.search.loss import Budget
+from trust_recourse.search.counterexample import Budget
+from trust_recourse.search.exact import Exact, Traced
+from trust_recourse.search.radius import Norm, radius
 from trust_recourse.search.ranges import ORDERED, Range, ranges
 
 if TYPE_CHECKING:
@@ -974,7 +975,7 @@ def _held(told: dict[str, Any], name: str, *kinds: type) -> Any:
     return value
 
 
-def unproved(model: Any, engine: str, more: str = "", levels: int = 1) -> str:
+def unproved(model: Any, engine: object, more: str = "", levels: int = 1) -> str:
     """Why no certificate covers a question to a model; '' if one does.
 
     `more` names the setting by which more is asked of an answer than confidence.

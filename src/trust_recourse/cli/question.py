@@ -18,7 +18,7 @@ from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.options import option_of, options_of
 from trust_recourse.io.tables import read
 from trust_recourse.question.vocabulary import PARTS, TIME_LIMIT, QuestionFields
-from trust_recourse.search.engines import BY_TRIAL, Anywhere
+from trust_recourse.search.engines import BLACK_BOX
 
 if TYPE_CHECKING:
     from trust_recourse import Recourse, Result, Schema
@@ -223,7 +223,7 @@ class Rules:
 @options_of(
     QuestionFields,
     *OTHERS,
-    kinds={"engine": Anywhere},
+    kinds={"engine": Engine},
     more={
         "survives": "Of those that `fit --bootstraps` wrote.",
         "time_limit": f"{NO_LIMIT} [default: {TIME_LIMIT:g}]",
@@ -265,7 +265,7 @@ class Asked(Rules):
         asked = self.question(recourse.schema)
         if recourse.proves(asked.engine) and asked.node_limit is None:
             asked = replace(asked, time_limit=self.seconds)
-        return recourse.ask(x, asked, verbose=asked.engine in BY_TRIAL)
+        return recourse.ask(x, asked, verbose=asked.engine in BLACK_BOX)
 
     @property
     def seconds(self) -> float | None:

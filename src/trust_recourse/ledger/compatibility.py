@@ -18,7 +18,7 @@ from trust_recourse.ledger.entries import LedgerError
 from trust_recourse.ledger.promises import Promise, values, words
 from trust_recourse.ledger.times import stamp
 from trust_recourse.question import SLACK, Option, Question, Status, Target
-from trust_recourse.search.engines import Anywhere
+from trust_recourse.search.engines import Engine
 from trust_recourse.search.ranges import loss_within
 
 By = Literal["decision", "target"]
@@ -193,7 +193,7 @@ def _repair(
 ) -> tuple[Question, str]:
     """The question of a promise again, for its repair, and what of it cannot be asked again."""
     exact = recourse.exact
-    engine = asked.engine if asked.engine in get_args(Anywhere) else "auto"
+    engine = asked.engine if asked.engine in get_args(Engine) else "auto"
     engine = "auto" if engine == "exact" and not exact else engine
     proves = recourse.proves(engine)
     lost = []

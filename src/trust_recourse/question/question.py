@@ -132,7 +132,7 @@ class Question(QuestionFields):
             if getattr(self, name) is not None:
                 raise ValueError(f"{given} with {name}: expected one of them; ask for each alone")
 
-    def by(self, engine: str) -> Question:
+    def by(self, engine: Any) -> Question:
         """The same question, which was checked, to this engine."""
         if engine == self.engine:
             return self
@@ -218,7 +218,9 @@ def _plainly(value: Any) -> Any:
         return {name: _plainly(each) for name, each in value.items()}
     if isinstance(value, tuple):
         return [_plainly(each) for each in value]
-    return getattr(value, "name", OWN) if callable(value) else plain(value)
+    if callable(value) or hasattr(value, "name"):
+        return getattr(value, "name", OWN)
+    return plain(value)
 
 
 def _several(name: str, given: Any, what: str) -> tuple[Any, ...]:

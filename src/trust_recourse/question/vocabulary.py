@@ -86,7 +86,7 @@ class QuestionFields:
         None, "Seconds of search for each confidence; of the exact engine alone.",
         label="Seconds of search", sample="SECONDS", above=0,
     )  # fmt: skip
-    engine: str = setting(
+    engine: Any = setting(
         "auto", "How to search: auto is exact, which proves, where it can be, else portfolio.",
         label="Engine",
     )  # fmt: skip

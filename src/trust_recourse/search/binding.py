@@ -77,7 +77,7 @@ def binding(
         nodes, seconds = budget.share(waiting)
         problem = Problem(freed, Target(0.5), recourse.cost, recourse.wanted_at)
         engine = Exact(
-            recourse.score, problem, scope="furthest",
+            recourse.score, problem, scope="most_confident",
             node_limit=None if nodes == math.inf else int(nodes),
             time_limit=None if seconds == math.inf else seconds,
         )  # fmt: skip

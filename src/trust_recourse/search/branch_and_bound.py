@@ -39,6 +39,10 @@ WORK = 10_000_000  # multiplications of the kernel's own search between two look
 LATER = 64  # times as many nodes on, the kernel's own search is asked again
 NEVER = 2**62  # boxes
 ROUNDING = 1e-12
+EQUAL = 5e-13  # of a cost: what two ways of adding it up may differ by, with room to spare
+
+# arithmetic that leaves the numbers ends a search, before it proves anything by infinity
+strict = np.errstate(over="raise", divide="raise", invalid="raise")
 
 Accept = Callable[[Ints], bool]  # whether these candidates, one per feature, are an answer
 

@@ -27,7 +27,7 @@ from trust_recourse.question.cost import why_no_sum
 from trust_recourse.question.vocabulary import HELP, Mode, PlausibleBy, outside
 from trust_recourse.report.institution import SHARED
 from trust_recourse.report.shortfall import Method
-from trust_recourse.search.engines import Anywhere
+from trust_recourse.search.engines import Engine
 from trust_recourse.search.frontier import FINEST
 
 WHOLE = 2**53  # beyond it floats skip whole numbers
@@ -182,7 +182,7 @@ class Question(Rules):
     survives: Annotated[float, Field(ge=0.5, lt=1)] | None = _part(None, "survives")
     plausible: PlausibleBy | None = _part(None, "plausible", "The known rows are the server's.")
     gap: Annotated[float, Field(ge=0, lt=1e6)] = _part(0.0, "gap")
-    engine: Anywhere = _part("auto", "engine")
+    engine: Engine = _part("auto", "engine")
     trials: Count | None = _part(None, "n_trials")
     seed: Annotated[int, Field(ge=0, lt=2**32)] = _part(0, "random_state")
 

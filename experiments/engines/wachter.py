@@ -1,5 +1,7 @@
 """Counterfactuals by gradient descent (Wachter et al. 2017): a baseline for neural networks.
 
+`WACHTER` is the engine for `find(engine=WACHTER)`. `n_trials` are its steps for each λ.
+
 From the person on, Adam descends the loss −log p + λ · L1 in scaled units, p being the confidence
 in the wanted class, until the target is met: λ = 0.5, learning rate 0.1, 1,000 steps, as the TRUST
 paper states in its section 6.1. For a band around τ the loss is the cross-entropy to τ in place of
@@ -33,6 +35,7 @@ from trust_recourse.io.scalars import Floats
 from trust_recourse.question import Point, Problem
 from trust_recourse.search.blackbox.space import Choice, Space
 from trust_recourse.search.blackbox.trials import Confidence, Tried, check_trials
+from trust_recourse.search.engines import SearchEngine
 
 DISTANCE = 0.5  # λ, the weight of the distance in the loss
 LESS = 0.05  # taken off it whenever the steps are used up
@@ -221,3 +224,19 @@ def _unsupported(model: Any) -> TypeError:
         "MLPClassifier of two classes, alone or in a pipeline after StandardScaler or MinMaxScaler "
         "(clip=False); engine='auto' can ask any model, 'exact' one with cells"
     )
+
+
+def _search(
+    model: Any,
+    problem: Problem,
+    confidence: Confidence,
+    *,
+    n_trials: int,
+    random_state: int,  # noqa: ARG001
+    verbose: bool,
+) -> list[Point]:
+    network = Network.of(model)
+    return wachter(problem, confidence, network, n_trials=n_trials, verbose=verbose)
+
+
+WACHTER = SearchEngine("wachter", 1000, _search)

@@ -15,7 +15,7 @@ Confidences = Callable[[Floats], Floats]  # at rows of codes
 Move = list[int]
 
 
-def essential(
+def sparsified(
     action_set: ActionSet, codes: Floats, confidences: Confidences, least: float
 ) -> Floats:
     """The same change without moves, least worth first, while its confidence is above the least.
@@ -34,8 +34,10 @@ def essential(
     return codes
 
 
-def worth(action_set: ActionSet, codes: Floats, confidences: Confidences) -> dict[int, float]:
-    """What confidence would be lost without each move, the others kept."""
+def marginal_confidence(
+    action_set: ActionSet, codes: Floats, confidences: Confidences
+) -> dict[int, float]:
+    """The confidence that is lost without each move, with the others kept."""
     moves = _moves(action_set, codes)
     if not moves:
         return {}

@@ -48,7 +48,7 @@ class UndecidedError(Exception):
     """A limit ended a search for a loss: there may be one or not."""
 
 
-def loss(
+def counterexample(
     score: Score,
     cells: Sequence[Ints | Cells],
     least: float,
