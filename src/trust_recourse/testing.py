@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trust_recourse.answers.measure import noisy_table
 from trust_recourse.answers.recourse import Recourse
 from trust_recourse.answers.result import Result
 from trust_recourse.certificate import CertificateError, check, why_not
+from trust_recourse.models.readers.read_model import noisy_table
 from trust_recourse.models.seam import Cells, Floats, Ints, Score
 from trust_recourse.question import Problem, Status, Target
 from trust_recourse.question.cost import Cost

@@ -282,7 +282,7 @@ class Asked(Rules):
         )  # fmt: skip
 
     def _test(self, schema: Schema) -> Any:
-        from trust_recourse.answers.measure import plausible_by
+        from trust_recourse.answers.plausibility import plausible_by
 
         if self.plausible is None:
             if self.like is not None:
@@ -340,7 +340,7 @@ def recourse_of(model: Path, schema: Path | None, wanted: str | None) -> Recours
     own = getattr(machine, "wanted_", None)
     yes = target_class(wanted, machine.classes_.tolist(), own)
     anew = anew_beside(model)
-    return Recourse(machine, rules, wanted=yes, also=anew if anew.is_dir() else ())
+    return Recourse(machine, rules, wanted=yes, bootstraps=anew if anew.is_dir() else ())
 
 
 def anew_beside(model: Path) -> Path:

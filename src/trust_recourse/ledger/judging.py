@@ -11,11 +11,12 @@ from typing import Any, Literal, get_args
 
 import pandas as pd
 
-from trust_recourse.answers.recourse import Recourse, as_read
+from trust_recourse.answers.recourse import Recourse
 from trust_recourse.io.progress import Progress
 from trust_recourse.io.scalars import Floats, same
 from trust_recourse.ledger.entries import LedgerError
 from trust_recourse.ledger.promises import Done, Promise, Redemption, stamp, values, words
+from trust_recourse.models.readers.read_model import as_read
 from trust_recourse.question import SLACK, Option, Question, Status, Target
 from trust_recourse.schema import Feature
 from trust_recourse.search.engines import Anywhere
