@@ -155,7 +155,7 @@ def by_retrained():
     """Answers that retrained models accept too."""
     for name, cost in product(LASTING, ("l1", "l2")):
         X, _, schema = table(table_name(name))
-        recourse = Recourse(model_of(name), schema, cost, also=retrained(name))
+        recourse = Recourse(model_of(name), schema, cost, bootstraps=retrained(name))
         for p, x in enumerate(refused(recourse, X, 4)):
             for share in (0.5, 0.75):
                 yield (

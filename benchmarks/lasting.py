@@ -34,8 +34,8 @@ def measured(name):
     rows, others = order[:LEARN_FROM], order[LEARN_FROM:]
     made = MODELS[name]() if MODELS[name] else PTMClassifier(random_state=SEED, schema=schema)
     model = made.fit(X.iloc[rows], y[rows])
-    also = bootstraps(model, X.iloc[rows], y[rows], ANEW, random_state=SEED)
-    recourse, lines = Recourse(model, schema, "l1", also=also), []
+    models = bootstraps(model, X.iloc[rows], y[rows], ANEW, random_state=SEED)
+    recourse, lines = Recourse(model, schema, "l1", bootstraps=models), []
     for x in rows_of(refused(X.iloc[others], model, 4 * PEOPLE)):
         if len(lines) == PEOPLE or not recourse.find(x, 0.5).options:
             continue

@@ -41,7 +41,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from experiments import data as tables_of
 from experiments.frame import Table, Unit
 from trust_recourse import PTMClassifier, Recourse, Retrained, Schema, bootstraps
-from trust_recourse.answers.recourse import as_read
+from trust_recourse.models.readers.read_model import as_read
 
 SEED = 42
 MOST_ROWS = 2_500  # to learn from
@@ -157,7 +157,7 @@ class World:
         anew = bootstraps(model, X.iloc[rows], y[rows], sum(SETS.values()), random_state=SEED)
         ends = np.cumsum([0, *SETS.values()])
         sets = [anew[a:b] for a, b in pairwise(ends)]
-        recourse = Recourse(model, schema, cost="l1", also=Retrained(*sets[:3]))
+        recourse = Recourse(model, schema, cost="l1", bootstraps=Retrained(*sets[:3]))
         fresh = [as_read(other, schema).score_of(1) for other in sets[3]]
         free = tuple(schema.position(each) for each in FREE[name])
         rest, learnt = X.iloc[order[len(rows) :]], (X.iloc[rows], y[rows])
@@ -231,9 +231,9 @@ class Points:
         codes[:, world.free] = grid
         self.codes, self.cost = codes, self.cost_of(codes)
         self.p = recourse.confidences(codes)
-        models = recourse.jury.models.search
+        models = recourse.ensemble.models.search
         odds = np.array([log_odds(model.score_of(1).at_codes(codes)) for model in models])
-        self.mean = log_odds(recourse.jury.mean.at_codes(codes))
+        self.mean = log_odds(recourse.ensemble.mean.at_codes(codes))
         self.votes = (odds >= 0.0).mean(axis=0)
         self.spread = odds.mean(axis=0) / np.maximum(odds.std(axis=0, ddof=1), 1e-9)
         self.yes = self.p >= 0.5

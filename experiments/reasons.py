@@ -31,7 +31,7 @@ from experiments.frame import Table, Unit
 from experiments.paper import MACHINE, SEED, split
 from experiments.people import Query, queries, recourse
 from trust_recourse import Cost, PTMClassifier, Recourse, Target
-from trust_recourse.answers.measure import copies
+from trust_recourse.answers.robustness import copies
 from trust_recourse.question import Problem
 from trust_recourse.search.blackbox.tpe import tpe
 

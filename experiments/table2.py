@@ -36,7 +36,7 @@ from experiments.frame import Table, Unit
 from experiments.notes import DEARER, why
 from experiments.people import EVERY_LINK, LINKS, queries, recourse
 from trust_recourse import Cost, Recourse, Status, Target
-from trust_recourse.answers.measure import copies, noise
+from trust_recourse.answers.robustness import copies, noise
 from trust_recourse.question import Problem
 from trust_recourse.search.blackbox.tpe import tpe
 

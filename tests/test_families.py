@@ -25,7 +25,7 @@ from trust_recourse import (
     verify,
 )
 from trust_recourse.answers import plot
-from trust_recourse.answers.recourse import unpacked
+from trust_recourse.answers.many import unpacked
 from trust_recourse.models import Additive
 from trust_recourse.population import batch
 from trust_recourse.web.state import AppState

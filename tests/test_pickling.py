@@ -353,10 +353,10 @@ def _population(place):
 def _lasting():
     X, y = haberman()
     model = fitted("regression")
-    recourse = Recourse(model, schema(), cost="l1", also=bootstraps(model, X, y, 15))
+    recourse = Recourse(model, schema(), cost="l1", bootstraps=bootstraps(model, X, y, 15))
     x = asked("regression").factual
     result = recourse.find(x, 0.6, survives=0.6)
-    yield from (recourse.jury, recourse.jury.models, *result.survival.values())
+    yield from (recourse.ensemble, recourse.ensemble.models, *result.survival.values())
 
 
 def _questions():

@@ -100,7 +100,9 @@ def lasting(tmp_path_factory):
     model = PTMClassifier(n_clauses=20, epochs=5, schema=FREE, random_state=0).fit(X, Y)
     model.save(folder / "m.safetensors")
     save_all(folder / "m.bootstraps", model.bootstraps(X, Y, 15))
-    recourse = Recourse(PTMClassifier.load(folder / "m.safetensors"), also=folder / "m.bootstraps")
+    recourse = Recourse(
+        PTMClassifier.load(folder / "m.safetensors"), bootstraps=folder / "m.bootstraps"
+    )
     state = AppState(recourse, ledger=Ledger(folder / "promises.db", key=b"x" * 32))
     with running(state) as url, httpx.Client(base_url=url, timeout=60) as client:
         yield {"place": folder, "recourse": recourse, "state": state, "client": client}

@@ -10,9 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trust_recourse.answers.measure import EachRow as EachRow
-    from trust_recourse.answers.measure import Isolation as Isolation
-    from trust_recourse.answers.measure import NearNeighbours as NearNeighbours
+    from trust_recourse.answers.plausibility import EachRow as EachRow
+    from trust_recourse.answers.plausibility import Isolation as Isolation
+    from trust_recourse.answers.plausibility import NearNeighbours as NearNeighbours
     from trust_recourse.answers.recourse import Recourse as Recourse
     from trust_recourse.answers.result import Result as Result
     from trust_recourse.answers.retraining import Retrained as Retrained
@@ -57,13 +57,13 @@ _HOMES = {
     "Cost": "question.cost",
     "EUProfile": "report.profiles",
     "Evidence": "report.evidence",
-    "EachRow": "answers.measure",
+    "EachRow": "answers.plausibility",
     "Feature": "schema",
     "Implication": "schema",
-    "Isolation": "answers.measure",
+    "Isolation": "answers.plausibility",
     "Ledger": "ledger",
     "Letter": "report.letter",
-    "NearNeighbours": "answers.measure",
+    "NearNeighbours": "answers.plausibility",
     "Option": "question",
     "PTMClassifier": "models.tsetlin.machines",
     "ProtectedReasonError": "report.letter",

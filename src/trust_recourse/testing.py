@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trust_recourse.answers.measure import noisy_table
 from trust_recourse.answers.recourse import Recourse
 from trust_recourse.answers.result import Result
 from trust_recourse.certificate import CertificateError, check, why_not
 from trust_recourse.io.arrays import Cells, Floats, Ints
+from trust_recourse.models.readers.read_model import noisy_table
 from trust_recourse.models.seam import Score
 from trust_recourse.question import Problem, Status, Target
 from trust_recourse.question.cost import Cost

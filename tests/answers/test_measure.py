@@ -16,19 +16,16 @@ from scipy.stats import binomtest
 from sklearn.ensemble import GradientBoostingClassifier
 
 from trust_recourse import Feature, Recourse, Result, Schema, TMClassifier, evidence
-from trust_recourse.answers.measure import (
+from trust_recourse.answers.plausibility import EachRow, Isolation, NearNeighbours, are_plausible
+from trust_recourse.answers.robustness import (
     COPIES_PER_BOX,
-    EachRow,
-    Isolation,
-    NearNeighbours,
     Noise,
     Robustness,
-    are_plausible,
     copies,
     noise,
-    noisy_table,
     robustness,
 )
+from trust_recourse.models.readers.read_model import noisy_table
 from trust_recourse.models.seam import of_class
 from worlds import LINKS, machine, paper_machine
 
@@ -152,7 +149,7 @@ def test_the_clock_does_not_choose_the_method(monkeypatch):
     model, X, _ = machine(3)
     codes, boxes = model.schema_.encode(X)[0], []
     monkeypatch.setattr(
-        "trust_recourse.answers.measure.noise",
+        "trust_recourse.answers.robustness.noise",
         lambda *_, max_boxes, **__: boxes.append(max_boxes) or Noise(0.5, 0.5, max_boxes),
     )
     confidence = own_confidence(model, 1)
@@ -170,10 +167,10 @@ def test_a_larger_model_gets_fewer_boxes_but_one_at_least(monkeypatch):
     size = len(score.kernel.numbers) + len(score.kernel.layout)
     asked = score, own_confidence(model, 1), codes, model.schema_, 0.1
     for times, boxes in ((1, 1), (7, 7), (0.5, 1), (10**9, 10_000 // COPIES_PER_BOX + 1)):
-        monkeypatch.setattr("trust_recourse.answers.measure.MOST_READ", int(times * size))
+        monkeypatch.setattr("trust_recourse.answers.robustness.MOST_READ", int(times * size))
         seen = []
         with mock.patch(
-            "trust_recourse.answers.measure.noise",
+            "trust_recourse.answers.robustness.noise",
             lambda *_, max_boxes, seen=seen, **__: seen.append(max_boxes) or Noise(0.5, 0.5, 1),
         ):
             robustness(*asked)

@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 import mutations
 from experiments.engines.gp import GP
 from trust_recourse import Feature, Recourse, Schema
-from trust_recourse.answers.measure import EachRow, Isolation, NearNeighbours
+from trust_recourse.answers.plausibility import EachRow, Isolation, NearNeighbours
 from trust_recourse.answers.result import Result
 from trust_recourse.models import Additive
 from trust_recourse.question import Question, Status

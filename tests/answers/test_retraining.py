@@ -75,7 +75,7 @@ KINDS = {
 def lasting(request):
     """A recourse with models learnt anew."""
     model = KINDS[request.param].fit(X, Y)
-    return Recourse(model, SCHEMA, cost="l1", also=bootstraps(model, X, Y, 24))
+    return Recourse(model, SCHEMA, cost="l1", bootstraps=bootstraps(model, X, Y, 24))
 
 
 def log_odds(p):
@@ -158,15 +158,15 @@ def test_the_least_threshold_is_found_to_the_resolution(needed):
 
 
 def test_the_mean_of_models_is_the_mean_of_their_scores(lasting):
-    models = lasting.jury.models.search
+    models = lasting.ensemble.models.search
     each = np.array([model.score_of(1).at_codes(EVERY) for model in models])
     logistic = not isinstance(lasting.library and lasting.library.model, RandomForestClassifier)
     expected = log_odds(each).mean(axis=0) if logistic else log_odds(each.mean(axis=0))
-    assert np.allclose(log_odds(lasting.jury.mean.at_codes(EVERY)), expected, atol=1e-9)
+    assert np.allclose(log_odds(lasting.ensemble.mean.at_codes(EVERY)), expected, atol=1e-9)
 
 
 def test_the_cheapest_for_two_scores_is_that_of_an_enumeration(lasting):
-    own, mean = lasting.score, lasting.jury.mean
+    own, mean = lasting.score, lasting.ensemble.mean
     yes, both = own.at_codes(EVERY), mean.at_codes(EVERY)
     told = 0
     for row in refused(lasting, 6):
@@ -187,9 +187,9 @@ def test_the_cheapest_for_two_scores_is_that_of_an_enumeration(lasting):
 
 
 def test_an_answer_that_lasts_is_the_cheapest_for_the_least_threshold(lasting):
-    jury, line = lasting.jury, 0.5
+    ensemble, line = lasting.ensemble, 0.5
     yes = lasting.score.at_codes(EVERY) >= line
-    mean = log_odds(jury.mean.at_codes(EVERY))
+    mean = log_odds(ensemble.mean.at_codes(EVERY))
     raised = 0
     for row in refused(lasting, 5):
         result = lasting.find(row, survives=0.8)
@@ -201,8 +201,10 @@ def test_an_answer_that_lasts_is_the_cheapest_for_the_least_threshold(lasting):
             continue
         option = result.options[0]
         assert option.status is Status.OPTIMAL
-        assert jury.judge(option.codes, 0.8, line).enough
-        fresh = [m.score_of(1).at_codes(option.codes[None])[0] >= line for m in jury.models.fresh]
+        assert ensemble.judge(option.codes, 0.8, line).enough
+        fresh = [
+            m.score_of(1).at_codes(option.codes[None])[0] >= line for m in ensemble.models.fresh
+        ]
         assert (survival.kept, survival.of) == (sum(fresh), len(fresh))
         assert survival.lasts
         met = yes & (mean >= survival.demand - 1e-9)
@@ -212,7 +214,7 @@ def test_an_answer_that_lasts_is_the_cheapest_for_the_least_threshold(lasting):
         raised += 1
         less = np.flatnonzero(yes & (mean >= survival.demand - RESOLUTION - 1e-6))
         cheapest = less[price[less] <= price[less].min() + 1e-12]
-        assert any(not jury.judge(EVERY[k], 0.8, line).enough for k in cheapest)
+        assert any(not ensemble.judge(EVERY[k], 0.8, line).enough for k in cheapest)
     assert raised >= 2
 
 
@@ -252,10 +254,10 @@ def test_what_has_no_mean_is_refused():
     with pytest.raises(TypeError, match=r"given a SumModel, which cannot learn.*LGBMClassifier"):
         bootstraps(adopt(trees, SCHEMA), X, Y, 15)
     with pytest.raises(
-        ValueError, match="also: given 9 models learnt anew, expected at least 15, 5"
+        ValueError, match="bootstraps: given 9 retrained models, expected at least 15, 5"
     ):
-        Recourse(regression, SCHEMA, also=[regression] * 9)
-    with pytest.raises(ValueError, match="search: given 4 models learnt anew, expected at least 5"):
+        Recourse(regression, SCHEMA, bootstraps=[regression] * 9)
+    with pytest.raises(ValueError, match="search: given 4 retrained models, expected at least 5"):
         Retrained([regression] * 4, [regression] * 5, [regression] * 5)
     with pytest.raises(ValueError, match="there are no models learnt anew"):
         Recourse(regression, SCHEMA).find(X.iloc[0], survives=0.9)
@@ -278,7 +280,7 @@ def test_what_cannot_be_asked_together_is_refused(more, words):
 
 def test_models_that_are_sure_of_everything_are_asked_all_the_same():
     model = DecisionTreeClassifier(random_state=0).fit(X, Y)
-    recourse = Recourse(model, SCHEMA, cost="l1", also=bootstraps(model, X, Y, 60))
+    recourse = Recourse(model, SCHEMA, cost="l1", bootstraps=bootstraps(model, X, Y, 60))
     said = {
         str(s)
         for row in refused(recourse, 8)
@@ -294,7 +296,7 @@ def test_models_that_read_values_otherwise_are_refused():
     fit = PTMClassifier(n_clauses=4, epochs=1, random_state=0).fit
     model, other = fit(table, Y), PTMClassifier(n_clauses=4, epochs=1).fit(less, Y)
     with pytest.raises(ValueError, match="reads other columns, or reads them otherwise"):
-        Recourse(model, also=[other] * 15)
+        Recourse(model, bootstraps=[other] * 15)
     for each in bootstraps(PTMClassifier(n_clauses=4, epochs=1).fit(table, Y), table, Y, 3):
         assert each.schema_ == model.schema_
 
@@ -302,7 +304,7 @@ def test_models_that_read_values_otherwise_are_refused():
 def test_a_regression_without_bounds_is_asked():
     free = Schema(tuple(replace(feature, lower=None, upper=None) for feature in SCHEMA))
     model = LogisticRegression().fit(X, Y)
-    recourse = Recourse(model, free, cost="l1", also=bootstraps(model, X, Y, 24))
+    recourse = Recourse(model, free, cost="l1", bootstraps=bootstraps(model, X, Y, 24))
     found = [recourse.find(row, survives=0.8) for row in refused(recourse, 3)]
     assert all({*each.status.values()} <= {Status.OPTIMAL, Status.NOT_FOUND} for each in found)
 
@@ -337,7 +339,7 @@ def test_from_the_command_to_the_letter(tmp_path):
     survival = json.loads(asked.stdout)["targets"][0]["survival"]
     assert survival["of"] == 5
     assert survival["lasts"]
-    recourse = Recourse(PTMClassifier.load(out), also=folder)
+    recourse = Recourse(PTMClassifier.load(out), bootstraps=folder)
     read = Result.load(tmp_path / "r.json", recourse)
     again = recourse.find(read.factual, survives=0.6)
     assert read.survival == again.survival

@@ -27,7 +27,7 @@ from trust_recourse.answers.explain import (
     explain,
     places,
 )
-from trust_recourse.answers.measure import COPIES, Robustness, radius_boxes, robustness
+from trust_recourse.answers.robustness import COPIES, Robustness, radius_boxes, robustness
 from trust_recourse.certificate import Certificate, Proof, cost_parts, parts, shortened, why_not
 from trust_recourse.io import cancel, markup, strict_json
 from trust_recourse.io.files import write_whole
@@ -125,7 +125,7 @@ class Result:
         """What the model says of the person as they are, in a few words."""
         said = "refused" if self.refused else "accepted"
         own = self.formatted(self.confidence)
-        return f"{said}: {self.recourse.outcome.told(own)}{self.standing}"
+        return f"{said}: {self.recourse.read_model.outcome.told(own)}{self.standing}"
 
     @property
     def standing(self) -> str:
@@ -141,14 +141,9 @@ class Result:
         are never mixed. What the answer holds itself, such as `options`, can always be read. Of a
         model that is only asked by rows, the confidences of the answer are compared.
         """
-        recourse = self.recourse
-        if recourse.unchanged() and (recourse.exact or self._confirmed()):
-            return
-        raise ValueError(
-            f"the {type(recourse.model).__name__} was fitted again or changed after this answer; "
-            "expected the model that gave it. Ask the question again, with recourse.find(...), and "
-            "use the new answer"
-        )
+        self.recourse.check_model()
+        if not (self.recourse.exact or self._confirmed()):
+            self.recourse.read_model.refuse_changed()
 
     def _confirmed(self) -> bool:
         """Whether the model gives the confidences of this answer once more."""
@@ -195,7 +190,7 @@ class Result:
         """
         self.check_model()
         recourse = self.recourse
-        recourse._need_cells("radius")
+        recourse.need_cells("radius")
         if norm not in ("linf", "l2", "l1"):
             raise ValueError(f"norm={norm!r}; expected 'linf', 'l2' or 'l1'")
         limits = Question(node_limit=node_limit, time_limit=time_limit)
@@ -214,7 +209,7 @@ class Result:
         Tables, pages and reports show it. The number of boxes depends on the model alone. The time
         limit of the question, if it has one, ends the search too.
         """
-        self.recourse._need_cells("radius")
+        self.recourse.need_cells("radius")
         boxes = radius_boxes(self.recourse.score_for(self.decision))
         return self.radius(option, node_limit=boxes, time_limit=self.question.time_limit)
 
@@ -284,7 +279,7 @@ class Result:
     def _ranges(self, at: int, feature: str | None) -> list[Range]:
         self.check_model()
         recourse, option = self.recourse, self._option(at)
-        recourse._need_cells("ranges")
+        recourse.need_cells("ranges")
         if option.target in self.survival:
             raise ValueError(
                 "ranges of an answer that was asked to last: they would hold for the one model "
@@ -329,9 +324,9 @@ class Result:
             for target, status in self.status.items()
             if plain and status is Status.INFEASIBLE and target.mode == "at_least"
         )
-        self.recourse._need_cells("max_confidence")
+        self.recourse.need_cells("max_confidence")
         ceiling = min(none, default=1.0)
-        return self.recourse._most_confident(self.factual, within, self.options, ceiling)
+        return self.recourse.most_confident(self.factual, within, self.options, ceiling)
 
     def binding(
         self, time_limit: float | None = 10.0, *, node_limit: int | None = None
@@ -350,7 +345,7 @@ class Result:
 
         """
         self.check_model()
-        self.recourse._need_cells("binding")
+        self.recourse.need_cells("binding")
         best = self.max_confidence
         found = [*binding(self.recourse, self.factual, best, node_limit, time_limit)]
         table = pd.DataFrame(
@@ -384,7 +379,7 @@ class Result:
         """
         self.check_model()
         limit = Question(time_limit=time_limit).time_limit
-        self.recourse._need_cells("certificate")
+        self.recourse.need_cells("certificate")
         at = self._target(target)
         if at in self.proofs:
             return self.proofs[at]

@@ -1,10 +1,10 @@
-"""Models learnt anew: what an answer must please beside the model of today, to last.
+"""Validity under retraining: the same model fitted again on resampled rows, in three sets.
 
-| set        | what it is for                                                           |
-|------------|--------------------------------------------------------------------------|
-| search     | their mean score is what more is demanded of, until an answer lasts      |
-| validation | they say whether it does                                                 |
-| fresh      | they tell how many keep it, which those it was chosen by cannot tell     |
+| set        | what it is for                                                                |
+|------------|-------------------------------------------------------------------------------|
+| search     | the answer must reach a threshold on their mean log-odds                      |
+| validation | they decide whether the answer is valid, or the threshold must rise           |
+| fresh      | they measure how many accept it: the answer was not chosen by them            |
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ import os
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from trust_recourse.io.arrays import Floats
+from trust_recourse.io.scalars import plain
 from trust_recourse.models.bootstrap import LEAST
 from trust_recourse.models.loading import load
+from trust_recourse.models.readers.read_model import READ_BY, ReadModel, as_read
 from trust_recourse.models.seam import Score
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.ensemble import SumModel
@@ -32,12 +34,12 @@ from trust_recourse.search.survival import Judgement, judged, share_interval
 SETS = ("search", "validation", "fresh")
 FEWEST = LEAST // len(SETS)  # models of a set
 FILES = "*.safetensors"
-SURELY = 1e-12  # a probability nearer to 0 or 1 is told as this: its log-odds are finite
+SURELY = 1e-12  # a probability nearer to 0 or 1 counts as this: its log-odds are finite
 
 
 @dataclass(frozen=True, eq=False)
 class Retrained:
-    """Models of one family learnt anew, in three sets; each model is in one of them."""
+    """Retrained models of one family, in three sets; each model is in one of them."""
 
     search: Sequence[Any]
     validation: Sequence[Any]
@@ -48,14 +50,14 @@ class Retrained:
             models = tuple(getattr(self, name))
             if len(models) < FEWEST:
                 raise ValueError(
-                    f"{name}: given {len(models)} models learnt anew, expected at least {FEWEST}; "
+                    f"{name}: given {len(models)} retrained models, expected at least {FEWEST}; "
                     "bootstraps(model, X, y, n=60) makes 60, a third for each of "
                     f"{', '.join(SETS)}"
                 )
             object.__setattr__(self, name, models)
 
     @classmethod
-    def of(cls, models: Anew) -> Retrained:
+    def of(cls, models: Bootstraps) -> Retrained:
         """The sets themselves, or thirds of a list of models, or of a folder of their files."""
         if isinstance(models, Retrained):
             return models
@@ -63,28 +65,28 @@ class Retrained:
             files = sorted(Path(models).glob(FILES))
             if not files:
                 raise FileNotFoundError(
-                    f"{models}: expected a folder of models learnt anew, {FILES}, as "
+                    f"{models}: expected a folder of retrained models, {FILES}, as "
                     "`trust-recourse fit --bootstraps 60` or `import --again` writes it"
                 )
             models = [load(path) for path in files]
         if len(models) < LEAST:
             raise ValueError(
-                f"also: given {len(models)} {'model' if len(models) == 1 else 'models'} learnt "
-                f"anew, expected at least {LEAST}, {FEWEST} for each of {', '.join(SETS)}; "
+                f"bootstraps: given {len(models)} retrained model{'s' * (len(models) != 1)}, "
+                f"expected at least {LEAST}, {FEWEST} for each of {', '.join(SETS)}; "
                 "60 are better: bootstraps(model, X, y, n=60) makes them"
             )
         return cls(*(tuple(models[k::3]) for k in range(3)))
 
-    def read(self, adopted: Callable[[Any], Any]) -> Retrained:
+    def read(self, read: Callable[[Any], Any]) -> Retrained:
         """The same by a function that reads a model."""
-        return Retrained(*(tuple(map(adopted, getattr(self, name))) for name in SETS))
+        return Retrained(*(tuple(map(read, getattr(self, name))) for name in SETS))
 
 
-Anew = Retrained | Sequence[Any] | str | os.PathLike[str]
+Bootstraps = Retrained | Sequence[Any] | str | os.PathLike[str]
 
 
 def save_all(folder: str | os.PathLike[str], models: Sequence[Any]) -> None:
-    """Write models learnt anew to a folder, all or none: an old one is there until all are."""
+    """Write retrained models to a folder, all or none: an old one is there until all are."""
     path = Path(folder)
     beside, old = (path.with_name(f"{path.name}.{part}") for part in ("part", "old"))
     known = {*path.glob(FILES)} if path.is_dir() else set()
@@ -124,8 +126,8 @@ def mean_of(models: Sequence[Any]) -> Any:
     for other in models[1:]:
         if list(other.classes_) != list(first.classes_):
             raise ValueError(
-                f"also: models of the classes {list(first.classes_)} and {list(other.classes_)}; "
-                "expected the same of all"
+                f"bootstraps: models of the classes {list(first.classes_)} and "
+                f"{list(other.classes_)}; expected the same of all"
             )
     if len(first.classes_) > 2:
         raise ValueError(
@@ -146,20 +148,41 @@ def mean_of(models: Sequence[Any]) -> Any:
         return MeanMachine(models)
     kinds = sorted({type(each).__name__ for each in models})
     raise ValueError(
-        f"also: given models of the kinds {', '.join(kinds)}; expected all of one: trees, points "
-        "and slopes, or machines with the logistic link"
+        f"bootstraps: given models of the kinds {', '.join(kinds)}; expected all of one: trees, "
+        "points and slopes, or machines with the logistic link"
     )
 
 
-class Jury:
-    """Models learnt anew as they are asked about points of one class."""
+class BootstrapEnsemble:
+    """Retrained models as they are asked about points of one class."""
 
     def __init__(self, models: Retrained, wanted: int) -> None:
         self.models, self.wanted = models, wanted
         self.mean: Score = mean_of(models.search).score_of(wanted)
 
+    @classmethod
+    def of(cls, given: Bootstraps, model: ReadModel) -> BootstrapEnsemble:
+        """Read retrained models as the model of today was read, and check that they go together."""
+        models = Retrained.of(given).read(partial(as_read, schema=model.given))
+        classes = list(model.model.classes_)
+        ours = [[getattr(feature, part) for part in READ_BY] for feature in model.model.schema_]
+        for each in (*models.search, *models.validation, *models.fresh):
+            if not hasattr(each, "score_of") or list(each.classes_) != classes:
+                raise ValueError(
+                    f"bootstraps: given a {type(each).__name__}; expected models that can be read, "
+                    f"of the classes {[plain(label) for label in classes]}"
+                )
+            theirs = [[getattr(feature, part) for part in READ_BY] for feature in each.schema_]
+            if theirs != ours:
+                raise ValueError(
+                    "bootstraps: a model reads other columns, or reads them otherwise, than the "
+                    "one that is asked; fit it with the same schema, as bootstraps(model, X, y) "
+                    "does"
+                )
+        return cls(models, model.wanted_at)
+
     def __getstate__(self) -> dict[str, Any]:
-        """Without the scores, which are made anew where they are asked for."""
+        """Without the scores, which are made again where they are asked for."""
         return {"models": self.models, "wanted": self.wanted, "mean": self.mean}
 
     @cached_property
@@ -179,8 +202,8 @@ class Jury:
         margins = _log_odds(_at(self._validation, codes)) - float(_log_odds(np.array(threshold)))
         return judged(margins, share, self.demanded(codes))
 
-    def told(self, codes: Floats, share: float, demand: float, threshold: float) -> Survival:
-        """What the fresh models, too, say of an answer."""
+    def survival(self, codes: Floats, share: float, demand: float, threshold: float) -> Survival:
+        """How many models of the validation and of the fresh ones accept an answer."""
         kept = int((_at(self._fresh, codes) >= threshold).sum())
         validated = int((_at(self._validation, codes) >= threshold).sum())
         many = len(self._fresh)

@@ -310,7 +310,7 @@ def _anew(
     bar = Progress(len(files), "models learnt anew")
     read_so = bar.over(sums.several(files, rules, rows))
     found = [_named(given, classes).model for given in read_so]
-    assert Recourse(model, also=found).jury is not None  # or it says why they do not go together
+    Recourse(model, bootstraps=found)  # refuses models that do not go together
     return found
 
 

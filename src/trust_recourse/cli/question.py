@@ -18,7 +18,7 @@ from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.options import option_of, options_of
 from trust_recourse.io.tables import read
 from trust_recourse.question.vocabulary import PARTS, TIME_LIMIT, QuestionFields
-from trust_recourse.search.engines import BLACK_BOX
+from trust_recourse.search.engines import BLACK_BOX, Engine
 
 if TYPE_CHECKING:
     from trust_recourse import Recourse, Result, Schema
@@ -247,7 +247,7 @@ class Asked(Rules):
         }
 
     def _test(self, name: str | None, schema: Schema) -> Any:
-        from trust_recourse.answers.measure import plausible_by
+        from trust_recourse.answers.plausibility import plausible_by
 
         if name is None:
             if self.like is not None:
@@ -310,7 +310,7 @@ def recourse_of(model: Path, schema: Path | None, wanted: str | None) -> Recours
     own = getattr(machine, "wanted_", None)
     yes = target_class(wanted, machine.classes_.tolist(), own)
     anew = anew_beside(model)
-    return Recourse(machine, rules, wanted=yes, also=anew if anew.is_dir() else ())
+    return Recourse(machine, rules, wanted=yes, bootstraps=anew if anew.is_dir() else ())
 
 
 def anew_beside(model: Path) -> Path:

@@ -71,7 +71,7 @@ def report(
         trust-recourse report patients.csv --target survived --model model.safetensors
     """
     from trust_recourse import PTMClassifier, Schema, load, model_report
-    from trust_recourse.answers.recourse import own_threshold
+    from trust_recourse.models.readers.read_model import own_threshold
     from trust_recourse.question import Question
     from trust_recourse.report.papers import report_paper
 

@@ -136,7 +136,7 @@ class Level:
 
     def target(self, theirs: Target, machine: Model) -> Target:
         """The target; a confidence without a threshold goes with the model's own."""
-        from trust_recourse.answers.recourse import own_threshold
+        from trust_recourse.models.readers.read_model import own_threshold
         from trust_recourse.question import Target
 
         if self.wins:

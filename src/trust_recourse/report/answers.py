@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from trust_recourse.answers.measure import Robustness
     from trust_recourse.answers.recourse import Recourse
     from trust_recourse.answers.result import Result
+    from trust_recourse.answers.robustness import Robustness
     from trust_recourse.question import Option, Radius, Target
 
 SIGMA = 0.01  # of the noise that an option is tried with

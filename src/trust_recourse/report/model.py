@@ -22,11 +22,11 @@ from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, roc_auc_
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from threadpoolctl import threadpool_limits
 
-from trust_recourse.answers.recourse import own_threshold
 from trust_recourse.io import markup
 from trust_recourse.io.frames import as_pandas
 from trust_recourse.io.wording import level, some
 from trust_recourse.models.readers.library import ClassSums
+from trust_recourse.models.readers.read_model import own_threshold
 from trust_recourse.question import Question
 from trust_recourse.report.baselines import baselines
 from trust_recourse.report.calibration import (

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trust_recourse.answers.explain import depends, explainable
-from trust_recourse.answers.recourse import as_read
 from trust_recourse.io.scalars import Floats
+from trust_recourse.models.readers.read_model import as_read
 from trust_recourse.models.seam import Score
 from trust_recourse.models.sums.one_feature import at_each_cell
 from trust_recourse.models.sums.score import SumScore

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from trust_recourse.answers.measure import plausible_by
+from trust_recourse.answers.plausibility import plausible_by
 from trust_recourse.io.cancel import Cancelled, cancellable, check
 from trust_recourse.question.vocabulary import TIME_LIMIT
 from trust_recourse.report.institution import Institution

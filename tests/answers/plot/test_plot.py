@@ -15,7 +15,6 @@ from matplotlib.figure import Figure
 from sklearn.linear_model import LogisticRegression
 
 from trust_recourse import Recourse, Schema, model_report
-from trust_recourse.answers.measure import _binomial
 from trust_recourse.answers.plot import (
     draw_frontier,
     draw_projection,
@@ -30,6 +29,7 @@ from trust_recourse.answers.plot import (
 )
 from trust_recourse.answers.plot.frontier import APART
 from trust_recourse.answers.plot.safety import COPIES, WITHIN, safety_words
+from trust_recourse.answers.robustness import _binomial
 from trust_recourse.io.wording import floored
 from trust_recourse.report import expected_calibration_error, reliability_curve
 from worlds import machine, paper_machine, person_schema

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from issuing import answered
 from laws.enumeration import Rows, met
 from trust_recourse import Cost, Feature, Recourse, Schema, Status
-from trust_recourse.answers.measure import copies
+from trust_recourse.answers.robustness import copies
 from trust_recourse.models import Additive
 from trust_recourse.models.sums.slopes import Line, radius
 from trust_recourse.question import Target

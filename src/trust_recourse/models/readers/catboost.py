@@ -107,7 +107,7 @@ def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, Columns]:
     return summed_apart(schema, classes, every, link), columns
 
 
-def learnt(model: Any) -> Any:
+def fitted_state(model: Any) -> Any:
     """All that its file would hold."""
     return sha256(model._serialize_model()).digest()
 

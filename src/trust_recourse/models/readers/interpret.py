@@ -22,7 +22,7 @@ from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import some
 from trust_recourse.models.grid import Grid
 from trust_recourse.models.readers.columns import Columns, UnreadableError, order_of
-from trust_recourse.models.readers.learnt import attributes
+from trust_recourse.models.readers.fitted_state import attributes
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.classes import ClassSums
 from trust_recourse.models.sums.ensemble import labels, listed
@@ -93,7 +93,7 @@ def read(model: Any, schema: Schema) -> tuple[Additive | ClassSums, Columns]:
     return made, columns
 
 
-def learnt(model: Any) -> Any:
+def fitted_state(model: Any) -> Any:
     """What is read of it."""
     return attributes(
         model, "classes_", "link_", "intercept_", "bins_", "term_features_", "term_scores_",

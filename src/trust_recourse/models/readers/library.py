@@ -24,7 +24,6 @@ from trust_recourse.io.wording import some
 from trust_recourse.models.readers.columns import Columns, UnreadableError
 from trust_recourse.models.readers.contents import Content, contents
 from trust_recourse.models.readers.formats import opened
-from trust_recourse.models.readers.learnt import Watch
 from trust_recourse.models.readers.steps import People
 from trust_recourse.models.sums import store
 from trust_recourse.models.sums.additive import Additive
@@ -140,17 +139,10 @@ class Library(NamedTuple):
                 "Convert rows with X.astype(float), here and wherever the model is asked"
             )
 
-    def learnt(self) -> Any:
-        """What its model has learnt, which is equal as long as that is not fitted again."""
+    def fitted_state(self) -> Any:
+        """A value that is equal as long as its model is not fitted again or changed."""
         with suppress(UnreadableError):  # of what it has become
-            return self.reader.learnt(self.model)
-        return None
-
-    def watch(self) -> Watch | None:
-        """What sees sooner that its model was not touched, where it can be seen from outside."""
-        watched = getattr(self.reader, "watched", None)
-        with suppress(UnreadableError, RecursionError):
-            return Watch(self.model) if watched is not None and watched(self.model) else None
+            return self.reader.fitted_state(self.model)
         return None
 
     def told(self, X: pd.DataFrame) -> Floats:

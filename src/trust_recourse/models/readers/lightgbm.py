@@ -25,7 +25,7 @@ from trust_recourse.models.readers.columns import (
     order_of,
     rows,
 )
-from trust_recourse.models.readers.learnt import Itself, attributes
+from trust_recourse.models.readers.fitted_state import Identity, attributes
 from trust_recourse.models.sums.classes import ClassSums, summed_apart
 from trust_recourse.models.sums.ensemble import BEFORE_ZERO, ZERO, Link, SumModel, labels, listed
 from trust_recourse.schema import Schema
@@ -189,14 +189,14 @@ def predict_proba(model: Any, X: Any) -> Floats:
     return said if said.ndim == 2 else np.column_stack([1.0 - said, said])
 
 
-def learnt(model: Any) -> Any:
+def fitted_state(model: Any) -> Any:
     """The booster itself, which another fit makes anew, and what changes if it learns on.
 
     Its text, which is read, would take milliseconds.
     """
     booster = getattr(model, "booster_", model)
     told = booster.num_trees(), booster.lower_bound(), booster.upper_bound()
-    return Itself(booster), told, booster.best_iteration, attributes(model, "classes_")
+    return Identity(booster), told, booster.best_iteration, attributes(model, "classes_")
 
 
 def _fields(text: str) -> dict[str, str]:

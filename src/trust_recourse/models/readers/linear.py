@@ -12,7 +12,7 @@ import numpy as np
 
 from trust_recourse.io.arrays import Floats
 from trust_recourse.models.readers.columns import Columns, UnreadableError, rows, told_apart
-from trust_recourse.models.readers.learnt import attributes
+from trust_recourse.models.readers.fitted_state import attributes
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.classes import ClassSums
 from trust_recourse.models.sums.ensemble import labels, listed
@@ -65,15 +65,9 @@ def predict_proba(model: Any, X: Any) -> Floats:
     return np.asarray(model.predict_proba(rows(X, getattr(model, "feature_names_in_", None))))
 
 
-def learnt(model: Any) -> Any:
+def fitted_state(model: Any) -> Any:
     """What is read of it."""
     return attributes(model, "classes_", "coef_", "intercept_", "feature_names_in_", "loss")
-
-
-def watched(model: Any) -> bool:
-    """Whether attributes and arrays are all that it is: they are."""
-    del model
-    return True
 
 
 def _term(columns: Columns, f: int, weight: float) -> tuple[Floats, Floats, Floats]:

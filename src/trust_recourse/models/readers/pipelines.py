@@ -19,7 +19,7 @@ import pandas as pd
 from trust_recourse.io.arrays import Floats
 from trust_recourse.io.wording import some
 from trust_recourse.models.readers.columns import Columns, UnreadableError, order_of
-from trust_recourse.models.readers.learnt import attributes, taken
+from trust_recourse.models.readers.fitted_state import attributes, state_of
 from trust_recourse.models.readers.lifting import Lifted, Terms, added_up
 from trust_recourse.models.readers.steps import People, Stage, walked
 from trust_recourse.models.sums.additive import Additive
@@ -166,24 +166,15 @@ def predict_proba(model: Any, X: Any) -> Floats:
         return np.asarray(_alone(model).predict_proba(X)).astype(float)
 
 
-def learnt(model: Any) -> Any:
+def fitted_state(model: Any) -> Any:
     """What is read of it: the steps, the model in the middle and the calibrator."""
     from trust_recourse.models.readers.library import reader_of
 
     inside = opened(model)
     names = attributes(model, "classes_", "feature_names_in_")
-    around = taken([inside.steps, inside.calibrator])
+    around = state_of([inside.steps, inside.calibrator])
     reader = reader_of(inside.model)
-    return names, around, None if reader is None else reader.learnt(inside.model)
-
-
-def watched(model: Any) -> bool:
-    """Whether attributes and arrays are all that it is, and its model in the middle."""
-    from trust_recourse.models.readers.library import reader_of
-
-    inner = opened(model).model
-    watched = getattr(reader_of(inner), "watched", None)
-    return watched is not None and bool(watched(inner))
+    return names, around, None if reader is None else reader.fitted_state(inside.model)
 
 
 def _alone(model: Any) -> Any:

@@ -29,7 +29,7 @@ from trust_recourse.models.readers.columns import (
     last_left,
     rows,
 )
-from trust_recourse.models.readers.learnt import attributes, taken
+from trust_recourse.models.readers.fitted_state import attributes, state_of
 from trust_recourse.models.sums.classes import ClassSums, summed_apart
 from trust_recourse.models.sums.ensemble import Link, SumModel
 from trust_recourse.schema import Schema
@@ -107,16 +107,16 @@ def predict_proba(model: Any, X: Any) -> Floats:
     return np.asarray(alone.predict_proba(rows(X, _names(model))))
 
 
-def learnt(model: Any) -> Any:
+def fitted_state(model: Any) -> Any:
     """What is read of it: of trees all nodes and values."""
     name = type(model).__name__
     known = attributes(model, "classes_", "feature_names_in_", "n_features_in_")
     if name == _HISTOGRAM:
         trees = [[each.nodes, each.raw_left_cat_bitsets] for of in model._predictors for each in of]
-        return known, taken(trees), attributes(model, "_baseline_prediction", "_preprocessor")
+        return known, state_of(trees), attributes(model, "_baseline_prediction", "_preprocessor")
     estimators = [model] if name in _TREES else np.ravel(model.estimators_).tolist()
     trees = [each.tree_.__getstate__() for each in estimators]
-    return known, taken(trees), attributes(model, "init_", "learning_rate", "loss")
+    return known, state_of(trees), attributes(model, "init_", "learning_rate", "loss")
 
 
 def _columns(

@@ -28,7 +28,7 @@ from trust_recourse.models.readers.columns import (
     preorder,
     rows,
 )
-from trust_recourse.models.readers.learnt import attributes
+from trust_recourse.models.readers.fitted_state import attributes
 from trust_recourse.models.sums.classes import ClassSums, summed_apart
 from trust_recourse.models.sums.ensemble import Link, SumModel, listed
 from trust_recourse.schema import Feature, Schema
@@ -159,7 +159,7 @@ def _columns(learner: dict[str, Any], schema: Schema) -> Columns:
     return Columns.of(schema, learner["feature_names"] or None, n, _categories(cats))
 
 
-def learnt(model: Any) -> Any:
+def fitted_state(model: Any) -> Any:
     """All that its file would hold, and where its best round is."""
     whole = sha256(_booster(model).save_raw("ubj")).digest()
     return whole, attributes(model, "best_iteration", "classes_")

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from trust_recourse.answers.recourse import UNANSWERED
+from trust_recourse.answers.many import UNANSWERED
 from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import near, some, written
 from trust_recourse.population.audit.folder import OWN, BatchFolder

@@ -18,10 +18,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from trust_recourse.answers.recourse import Recourse, as_read
+from trust_recourse.answers.recourse import Recourse
 from trust_recourse.answers.result import Result
 from trust_recourse.certificate import cost_parts
 from trust_recourse.io.progress import Progress
+from trust_recourse.models.readers.read_model import as_read
 from trust_recourse.population.audit.counts import NONE, REACHED, STATUSES, people_of
 from trust_recourse.population.audit.folder import OWN, BatchFolder
 from trust_recourse.population.audit.groups import Grouping, Ints, meant
@@ -94,7 +95,7 @@ class Asking:
             model, folder.schema, _asked_cost(folder, cost), wanted=told["wanted"],
             decision_threshold=told["decision_threshold"],
         )  # fmt: skip
-        recourse._need_cells("an audit with the model")
+        recourse.need_cells("an audit with the model")
         if folder.question.mode == "wins":
             raise ValueError(
                 f"{folder.path}: it asked for no confidence (mode 'wins'), so there are none to "

@@ -15,7 +15,8 @@ from typing import Any
 
 import pandas as pd
 
-from trust_recourse.answers.recourse import UNANSWERED, Recourse, unpacked
+from trust_recourse.answers.many import UNANSWERED, unpacked
+from trust_recourse.answers.recourse import Recourse
 from trust_recourse.answers.result import Result
 from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import near, some
@@ -54,7 +55,7 @@ class Job:
         A confidence alone, or None for the decision, is asked for in at most 100,000 boxes for
         each person.
         """
-        recourse._need_cells("batch")
+        recourse.need_cells("batch")
         if not isinstance(question, Question):
             question = Question(
                 confidence=() if question is None else (question,), node_limit=BATCH_BOXES

@@ -1,50 +1,39 @@
-"""Functions of an answer: does it survive noise, and is it like the people the model has seen.
+"""Whether a decision survives noise, and how likely.
 
-**Noise.** Every x'_f is disturbed by N(0, (σ · scale_f)²), independently and unclipped, immutable
-ones too, to the nearest multiple of its step: a count of 2 becomes 1 or 3, and never 2.1. A number
-without a step moves by anything, an ordinal by its levels, as far as there are any; categories,
-booleans and missing values stay. If the noise is **continuous**, as in the paper, numbers and
-integers move by fractions of their steps too, and ordinals stay. The decision is kept where the
-confidence of the wanted class, as `predict_proba` gives it, is at least the threshold. `noise`
-computes the probability of that on a model with cells, up to an error it states. `copies` estimates
-it from noisy copies, for any model. `robustness` chooses between the two and returns an interval.
-
-**Plausibility.** A test is any function of a table, rows in the data's own values, that says for
-each row whether it is plausible: `NearNeighbours`, `Isolation`, a function of one row in `EachRow`,
-or the user's own.
+Every x'_f is disturbed by N(0, (σ · scale_f)²), independently and unclipped, immutable ones too, to
+the nearest multiple of its step: a count of 2 becomes 1 or 3, and never 2.1. A number without a
+step moves by anything, an ordinal by its levels, as far as there are any; categories, booleans and
+missing values stay. If the noise is **continuous**, as in the paper, numbers and integers move by
+fractions of their steps too, and ordinals stay. The decision is kept where the confidence of the
+wanted class, as `predict_proba` gives it, is at least the threshold. `noise` computes the
+probability of that on a model with cells, up to an error it states. `copies` estimates it from
+noisy copies, for any model. `robustness` chooses between the two and returns an interval.
 """
 
 from __future__ import annotations
 
 import bisect
-import hashlib
 import heapq
 import itertools
-import json
 import math
-import numbers
 from collections.abc import Callable
-from dataclasses import InitVar, dataclass, field, replace
-from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
+from trust_recourse.answers.settings import check_count, is_real
 from trust_recourse.io import cancel
 from trust_recourse.io.arrays import Floats, Ints
-from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import between
 from trust_recourse.models.grid import Grid
 from trust_recourse.models.seam import Score
-from trust_recourse.question import Plausible
-from trust_recourse.question.vocabulary import PlausibleBy
+from trust_recourse.question import PROBABILITY
 from trust_recourse.schema import Feature, Schema
 from trust_recourse.schema.steps import moved, steps_to
 
 Confidence: TypeAlias = Callable[[Floats], Floats]  # rows of codes → the wanted class's confidence
-Rows: TypeAlias = pd.DataFrame | NDArray[Any]
 
 TOLERANCE = 1e-4  # of a probability that is called exact
 MOST_AT_ONCE = 256  # boxes split together, so that the model bounds their parts in one call
@@ -55,10 +44,6 @@ RADIUS_BOXES = 64  # that the search for a radius may bound, where it is shown
 FEWEST_BOXES = 8  # of that search, however large the model is
 MOST_READ = 100_000_000  # numbers of the kernel that all its boxes together may read
 LEVEL = 0.95  # of the interval around a share of copies
-ROWS_AT_ONCE = 256  # whose distances to all known rows are held in memory together
-
-
-# ---------------------------------------------------------------- noise
 
 
 class Robustness(NamedTuple):
@@ -115,9 +100,9 @@ def noise(
     steps = schema.steps(continuous)
     deviation = _deviations(codes, schema, sigma, steps)
     _check_threshold(threshold)
-    if not _is_number(tolerance) or not 0 <= tolerance < 1:
+    if not is_real(tolerance) or not 0 <= tolerance < 1:
         raise ValueError(f"tolerance={tolerance!r}; expected a number from 0 to below 1")
-    _check_count("max_boxes", max_boxes)
+    check_count("max_boxes", max_boxes)
     if (known := score.noise(codes, deviation, threshold, tolerance, steps)) is not None:
         return Noise(*known, 1)
     spread = _spreads(score.grid, schema, codes, deviation, steps, tolerance / (2 * len(codes)))
@@ -148,7 +133,7 @@ def robustness(
     leaves, 40 ms for 500 of them and 100 ms for 1,000 trees of 63 leaves (LightGBM, two CPU cores).
     Larger models take longer.
     """
-    _check_count("n_copies", n_copies)
+    check_count("n_copies", n_copies)
     if score is not None:
         boxes = _boxes(score, n_copies)
         found = noise(
@@ -212,6 +197,7 @@ def copies(
     integer a real number, so a model that wants a table gets it from `noisy_table`.
 
     >>> from trust_recourse.schema import Feature
+    >>> from trust_recourse.models.readers.read_model import noisy_table
     >>> schema = Schema((Feature("age", "integer", scale=50), Feature("owner", "boolean")))
     >>> def confidence(rows):
     ...     table = noisy_table(rows, schema)
@@ -222,7 +208,7 @@ def copies(
     steps = schema.steps(continuous)
     deviation = _deviations(codes, schema, sigma, steps)
     _check_threshold(threshold)
-    _check_count("n_copies", n_copies)
+    check_count("n_copies", n_copies)
     rng = np.random.default_rng(random_state)
     drawn = deviation * rng.standard_normal((n_copies, len(codes)))
     rows = codes + drawn
@@ -236,12 +222,6 @@ def copies(
             f"NaN; expected a number for each of {n_copies} rows, such as predict_proba(rows)[:, 1]"
         )
     return float(np.mean(found >= threshold))
-
-
-def noisy_table(codes: Floats, schema: Schema) -> pd.DataFrame:
-    """Codes in people's own values, like `Schema.decode`, but integers may be any real number."""
-    real = (replace(f, kind="number") if f.kind == "integer" else f for f in schema)
-    return Schema(tuple(real)).decode(codes)
 
 
 class _Spread(NamedTuple):
@@ -364,7 +344,7 @@ def _cells_reached(
 
 def _deviations(codes: Floats, schema: Schema, sigma: float, steps: Floats) -> Floats:
     """The standard deviation of the noise on each feature; 0 where a value stays."""
-    if not _is_number(sigma) or not 0 < sigma < math.inf:
+    if not is_real(sigma) or not 0 < sigma < math.inf:
         raise ValueError(f"sigma={sigma!r}; expected a number above 0, such as 0.01")
     if np.shape(codes) != (len(schema),):
         raise ValueError(
@@ -382,234 +362,6 @@ def _deviations(codes: Floats, schema: Schema, sigma: float, steps: Floats) -> F
     return deviation
 
 
-# ---------------------------------------------------------------- plausibility
-
-
-@dataclass(frozen=True, eq=False)
-class NearNeighbours:
-    """Plausible is a row that has known rows about it, as most known rows have.
-
-    The distance from a row to its k-th nearest known row must be no greater than it is, to the
-    k-th nearest other row, for this quantile of the known rows. A difference of a number counts in
-    units of its scale, one of a category, or between missing and not, counts 1; the distance is the
-    root of their squares. `schema` says how to read the rows, of data with codes for missing values
-    above all; without one it is inferred, and blanks are missing values.
-
-    >>> people = pd.DataFrame({"age": [30, 31, 33, 34, 60], "job": ["day"] * 5})
-    >>> near = NearNeighbours(people, quantile=0.8, k=1)
-    >>> near(pd.DataFrame({"age": [32, 50], "job": ["day", None]})).tolist()
-    [True, False]
-    """
-
-    name: ClassVar[PlausibleBy] = "neighbours"
-    X: InitVar[Rows]
-    quantile: float = 0.95
-    k: int = 5
-    schema: InitVar[Schema | None] = None
-    limit: float = field(init=False)  # the greatest distance that is plausible
-    _known: _Points = field(init=False, repr=False)
-
-    def __post_init__(self, X: Rows, schema: Schema | None) -> None:
-        _check_quantile(self.quantile)
-        _check_count("k", self.k)
-        if len(X) <= self.k:
-            raise ValueError(f"X has {len(X)} rows; expected more than k={self.k} of them")
-        known = _Points.of(X, schema)
-        among = known.nearest(known.codes, self.k + 1)  # the nearest of all is the row itself
-        limit = float(np.quantile(among, self.quantile, method="higher"))
-        object.__setattr__(self, "_known", known)
-        object.__setattr__(self, "limit", limit)
-
-    def __call__(self, rows: Rows) -> NDArray[np.bool_]:
-        """Whether each row is plausible."""
-        # squares, since rounding is that of the squares
-        return np.asarray(self.distance(rows) ** 2 <= self.limit**2 + ROUNDING)
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 over the known rows and the settings: the same for the same test."""
-        return self._known.fingerprint(self.name, self.quantile, self.k)
-
-    def distance(self, rows: Rows) -> Floats:
-        """From each row to the k-th nearest known row."""
-        return self._known.nearest(self._known.schema.encode(rows), self.k)
-
-
-@dataclass(frozen=True, eq=False)
-class Isolation:
-    """Plausible is a row that an isolation forest finds no easier to set apart than most.
-
-    The forest (Liu, Ting and Zhou 2008, as in scikit-learn) learns from the known rows, and this
-    quantile of them is plausible. `schema` as in `NearNeighbours`.
-
-    >>> people = pd.DataFrame({"age": [*range(20, 60), 95], "children": [0, 1] * 20 + [9]})
-    >>> usual = Isolation(people)
-    >>> usual(pd.DataFrame({"age": [40, 95], "children": [1, 9]})).tolist()
-    [True, False]
-    """
-
-    name: ClassVar[PlausibleBy] = "isolation"
-    X: InitVar[Rows]
-    quantile: float = 0.95
-    n_trees: int = 100
-    random_state: int = 0
-    schema: InitVar[Schema | None] = None
-    limit: float = field(init=False)  # the least score that is plausible
-    _known: _Points = field(init=False, repr=False)
-    _forest: Any = field(init=False, repr=False)
-
-    def __post_init__(self, X: Rows, schema: Schema | None) -> None:
-        from sklearn.ensemble import IsolationForest
-
-        _check_quantile(self.quantile)
-        _check_count("n_trees", self.n_trees)
-        known = _Points.of(X, schema)
-        points = np.hstack(known.place(known.codes))
-        forest = IsolationForest(n_estimators=self.n_trees, random_state=self.random_state)
-        forest.fit(points)
-        scores = forest.score_samples(points)
-        limit = float(np.quantile(scores, 1.0 - self.quantile, method="lower"))
-        object.__setattr__(self, "_known", known)
-        object.__setattr__(self, "_forest", forest)
-        object.__setattr__(self, "limit", limit)
-
-    def __call__(self, rows: Rows) -> NDArray[np.bool_]:
-        """Whether each row is plausible."""
-        points = np.hstack(self._known.place(self._known.schema.encode(rows)))
-        return np.asarray(self._forest.score_samples(points) >= self.limit - ROUNDING)
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 over the known rows and the settings: the same for the same test."""
-        return self._known.fingerprint(self.name, self.quantile, self.n_trees, self.random_state)
-
-
-@dataclass(frozen=True)
-class EachRow:
-    """A test from a function of one row, a Series in the person's own values.
-
-    >>> grown = EachRow(lambda row: row["age"] >= 18 and row["job"] != "pupil")
-    >>> grown(pd.DataFrame({"age": [12, 40], "job": ["pupil", "day"]})).tolist()
-    [False, True]
-    """
-
-    function: Callable[[pd.Series[Any]], bool]
-
-    def __call__(self, rows: pd.DataFrame) -> NDArray[np.bool_]:
-        """Whether each row is plausible."""
-        whole = rows.astype(object)  # or an integer beside a float would become one
-        return np.array([bool(self.function(row)) for _, row in whole.iterrows()], dtype=bool)
-
-
-def plausible_by(name: str, X: Rows, schema: Schema) -> Plausible:
-    """The test of this name, on known rows."""
-    tests: dict[str, Any] = {each.name: each for each in (NearNeighbours, Isolation)}
-    made: Plausible = tests[name](X, schema=schema)
-    return made
-
-
-def are_plausible(test: Plausible, rows: pd.DataFrame) -> NDArray[np.bool_]:
-    """What a test says of each row; an answer of another shape or kind is refused.
-
-    >>> people = pd.DataFrame({"age": [12, 40]})
-    >>> are_plausible(lambda rows: rows.age >= 18, people).tolist()
-    [False, True]
-    """
-    try:
-        found = np.asarray(test(rows))
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"the plausibility test failed with {error!r}; expected a function of a table of rows. "
-            "Give one, or EachRow(function) for a function of one row"
-        ) from error
-    said = found.tolist() if found.shape == (len(rows),) else [None]
-    if not all(isinstance(each, (bool, np.bool_)) for each in said):
-        raise ValueError(
-            f"the plausibility test gave {found.dtype} of shape {found.shape}; expected True or "
-            f"False for each of {len(rows)} rows of a table (a function of one row: "
-            "EachRow(function); an outlier detector: lambda rows: detector.predict(rows) == 1)"
-        )
-    return found.astype(bool)
-
-
-@dataclass(frozen=True, eq=False)
-class _Points:
-    """Known rows as points, whose squared distances to others are products of two matrices."""
-
-    schema: Schema
-    codes: Floats
-    centre: Floats  # of each feature; numbers are counted from it, lest rounding swamp squares
-
-    @classmethod
-    def of(cls, X: Rows, schema: Schema | None) -> _Points:
-        if schema is None:
-            first = Schema.infer(X, missing=math.nan, guard=False)
-            blank = (f if None in f.missing else replace(f, missing=(None,)) for f in first)
-            schema = Schema(tuple(blank))
-        codes = schema.encode(X)
-        gone = np.isnan(codes)
-        centre = np.where(gone, 0.0, codes).sum(axis=0) / np.maximum((~gone).sum(axis=0), 1)
-        return cls(schema, codes, centre)
-
-    def fingerprint(self, *settings: Any) -> str:
-        """SHA-256 over these points, how they are read, and the settings of a test by them."""
-        told = json.dumps([*map(plain, settings), self.schema.to_dict()], sort_keys=True)
-        return hashlib.sha256(told.encode() + self.codes.tobytes()).hexdigest()
-
-    def place(self, codes: Floats) -> tuple[Floats, Floats]:
-        """Coordinates of each row, 0 where a value is missing, and 1 for each value that is not."""
-        parts = []
-        for f, feature in enumerate(self.schema):
-            column = codes[:, f, None]
-            if feature.kind == "category":  # two different corners of this are 1 apart
-                parts.append((column == np.arange(len(feature.values))) * math.sqrt(0.5))
-            else:
-                parts.append(np.nan_to_num((column - self.centre[f]) / feature.scale))
-        return np.hstack(parts), (~np.isnan(codes)).astype(np.float64)
-
-    def nearest(self, codes: Floats, k: int) -> Floats:
-        """The distance from each row to the k-th nearest known row.
-
-        With coordinates u, v of two rows, and a, b 1 where their values are known and 0 elsewhere,
-        its square is Σ a·b·(u − v)² + a·(1 − b) + (1 − a)·b.
-        """
-        found = np.empty(len(codes))
-        for part in np.array_split(np.arange(len(codes)), len(codes) // ROWS_AT_ONCE + 1):
-            u, a = self.place(codes[part])
-            left = np.hstack([u * u, a[:, self._feature], -2.0 * u, a, 1.0 - a])
-            found[part] = np.partition(left @ self._right, k - 1, axis=1)[:, k - 1]
-        return np.sqrt(np.maximum(found, 0.0))
-
-    @cached_property
-    def _right(self) -> Floats:
-        """The known rows' side of the product in `nearest`."""
-        v, b = self.place(self.codes)
-        return np.hstack([b[:, self._feature], v * v, v, 1.0 - b, b]).T
-
-    @cached_property
-    def _feature(self) -> Ints:
-        """The feature of each coordinate."""
-        sizes = [len(f.values) if f.kind == "category" else 1 for f in self.schema]
-        return np.repeat(np.arange(len(sizes)), sizes)
-
-
-# ---------------------------------------------------------------- what may be asked
-
-
 def _check_threshold(threshold: float) -> None:
-    if not _is_number(threshold) or not 0 < threshold < 1:
-        raise ValueError(f"threshold={threshold!r}; expected a number between 0 and 1")
-
-
-def _check_count(name: str, given: int) -> None:
-    if not isinstance(given, numbers.Integral) or isinstance(given, bool) or given < 1:
-        raise ValueError(f"{name}={given!r}; expected a whole number of at least 1")
-
-
-def _check_quantile(given: float) -> None:
-    if not _is_number(given) or not 0 < given <= 1:
-        raise ValueError(f"quantile={given!r}; expected a number above 0, up to 1, such as 0.95")
-
-
-def _is_number(given: object) -> bool:
-    return isinstance(given, numbers.Real) and not isinstance(given, bool)
+    if not is_real(threshold) or not PROBABILITY.can_ask(float(threshold)):
+        raise ValueError(f"threshold={threshold!r}; expected a number {PROBABILITY.bounds}")
