@@ -32,7 +32,7 @@ from trust_recourse.cli.verify import said
 from trust_recourse.io.wording import distance
 from trust_recourse.models import Additive
 from trust_recourse.question.question import Point
-from worlds import paper_machine
+from worlds import conclude, paper_machine
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_the_demo_explains_the_papers_patient(told, patients):
 
 def test_a_machine_without_a_clear_rule_is_said_to_have_none(patients):
     model = paper_machine(n_clauses=4, epochs=1, random_state=0).fit(*patients)
-    model._conclude(np.full_like(model.inclusion_, 1e-6))
+    conclude(model, np.full_like(model.inclusion_, 1e-6))
     page = Console(file=io.StringIO(), width=80)
     demo._rules(page, model, *patients)
     assert "4 of the 4 rules are weak" in page.file.getvalue()
