@@ -27,7 +27,7 @@ from trust_recourse.models import Additive
 from trust_recourse.question import Question, Status
 from trust_recourse.question.cost import Cost
 from trust_recourse.search.engines import NAMES, Engine
-from worlds import LINKS, enumerated, machine, paper_machine, person_schema
+from worlds import LINKS, conclude, enumerated, machine, paper_machine, person_schema
 
 law = settings(max_examples=60)
 NUMERIC = ("number", "integer")
@@ -36,8 +36,8 @@ NUMERIC = ("number", "integer")
 def losing(recourse):
     """Every product of cells, its distance from x in each feature, and whether it loses."""
     model = recourse.model
-    cells = np.array(list(itertools.product(*map(range, model._literals.grid.sizes))), np.int32)
-    yes = model.confidence_at(cells)
+    cells = np.array(list(itertools.product(*map(range, model.machine_.grid.sizes))), np.int32)
+    yes = model.machine_.confidence_at(cells)
     kept = (yes if recourse.wanted_at == 1 else 1 - yes) >= recourse.decision_threshold
     if recourse.wanted_at == 0:
         kept &= yes != 0.5
@@ -47,7 +47,7 @@ def losing(recourse):
 def distances(recourse, codes, cells):
     """The scaled distance from codes to the closure of each cell; ∞ where a category changes."""
     away = np.zeros(cells.shape)
-    own = recourse.model.cells_of(codes[None])[0]
+    own = recourse.model.machine_.grid.cells(codes[None])[0]
     for f, feature in enumerate(recourse.schema):
         if feature.kind not in NUMERIC:
             away[:, f] = np.where(cells[:, f] == own[f], 0.0, np.inf)
@@ -104,8 +104,8 @@ def test_room_for_noise_equals_enumeration(
     codes, costs, p = enumerated(recourse, x)
     level = float(np.clip(np.quantile(p, 0.6), 0.3, 0.9))
     least = 0.5 if floor is None else floor
-    yes = model.confidence_at(cells := np.array(
-        list(itertools.product(*map(range, model._literals.grid.sizes))), np.int32
+    yes = model.machine_.confidence_at(cells := np.array(
+        list(itertools.product(*map(range, model.machine_.grid.sizes))), np.int32
     ))  # fmt: skip
     kept = (yes if wanted == 1 else np.where(yes == 0.5, np.nextafter(0.5, 0), 1 - yes)) >= least
     room = np.array([radius * f.scale if f.kind in NUMERIC else 0.0 for f in schema])
@@ -113,7 +113,7 @@ def test_room_for_noise_equals_enumeration(
         room = np.array(
             [r // f.step * f.step if r else r for r, f in zip(room, schema, strict=True)]
         )
-    low, high = (model.cells_of((codes + way * room).round(9)) for way in (-1, 1))
+    low, high = (model.machine_.grid.cells((codes + way * room).round(9)) for way in (-1, 1))
     held = np.array([
         kept[((cells >= a) & (cells <= b)).all(axis=1)].all()
         for a, b in zip(low, high, strict=True)
@@ -466,7 +466,7 @@ def test_bad_settings_are_refused(asked, said):
 def test_a_tie_is_class_1_whoever_asks():
     """All clauses silent: confidence is one half, which is a yes for class 1 and no for class 0."""
     model, X, _ = machine(0)
-    model._conclude(np.zeros_like(model.inclusion_))
+    conclude(model, np.zeros_like(model.inclusion_))
     x = X.iloc[0]
     assert Recourse(model, wanted=1).find(x, 0.5).options[0].status is Status.ALREADY_MET
     asked = Recourse(model, wanted=0).find(x, 0.5)

@@ -56,7 +56,7 @@ from trust_recourse.schema import SchemaError
 from trust_recourse.search import branch_and_bound
 from trust_recourse.search.candidates import candidates
 from trust_recourse.search.exact import Exact
-from worlds import LINKS, enumerated, machine, paper_machine, person_schema, with_rules
+from worlds import LINKS, conclude, enumerated, machine, paper_machine, person_schema, with_rules
 
 law = settings(max_examples=15)
 COST, CONFIDENCE, PRICED, RELATION, POINT = range(len(REASONS))
@@ -1060,7 +1060,7 @@ def test_no_mutated_certificate_is_believed_in_what_is_false():
 def test_a_certificate_of_other_weights_is_not_believed_in_what_is_false(kind, what):
     asked = ask(**kind | {"link": "logistic", "points": False})
     honest, rng = asked.certificate(), np.random.default_rng(kind["seed"])
-    link = asked.model._link
+    link = asked.model.machine_.link
     other = Logistic(
         link.weights * rng.uniform(0, 3, len(link.weights))
         if what != "intercept"
@@ -1068,7 +1068,7 @@ def test_a_certificate_of_other_weights_is_not_believed_in_what_is_false(kind, w
         link.intercept + (rng.normal() if what != "weights" else 0.0),
     )
     changed = copy.copy(asked.model)
-    changed._conclude(asked.model.inclusion_, other)
+    conclude(changed, asked.model.inclusion_, other)
     refused(honest, changed, "it is about the model")
     forged = replace(honest, fingerprint=changed.fingerprint_)
     assert is_true(forged, changed) or not _confirmed(forged, changed)
@@ -1080,7 +1080,7 @@ def test_a_certificate_of_other_weights_is_not_believed_in_what_is_false(kind, w
 )
 def test_weights_that_make_no_sense_are_refused(weights, intercept):
     model, _, _ = machine(0, "logistic")
-    model._link = Logistic(np.array(weights), intercept)
+    conclude(model, model.inclusion_, Logistic(np.array(weights), intercept))
     with pytest.raises(CertificateError, match="weights are not a number of at least 0"):
         readers.read(model, 1)
 
@@ -1164,7 +1164,7 @@ def test_a_check_is_called_off_within_a_single_leaf():
     X = pd.DataFrame(rng.random((200, 20)).round(2)).rename(columns="x{}".format)
     model = paper_machine(200, epochs=1, thresholds=40, random_state=0).fit(X, np.arange(200) % 2)
     shape = model.inclusion_.shape
-    model._conclude(rng.random(shape) * (rng.random(shape) < 0.02))
+    conclude(model, rng.random(shape) * (rng.random(shape) < 0.02))
     recourse = Recourse(model, cost="l1")
     p = model.predict_proba(X)[:, 1]
     action_set, goal = (
@@ -1204,15 +1204,16 @@ def test_bounds_hold_on_random_boxes(seed, link, wanted, power, price, rank, sha
     rng = np.random.default_rng(seed)
     inclusion = rng.random(model.inclusion_.shape) ** power
     inclusion[rng.random(inclusion.shape) < 0.1] = 1.0  # factors of 0, logarithms of −∞
-    model._conclude(inclusion)
-    cells = [rng.permutation(n).astype(np.int32) for n in model._literals.grid.sizes]
+    conclude(model, inclusion)
+    cells = [rng.permutation(n).astype(np.int32) for n in model.machine_.grid.sizes]
     costs = [rng.random(len(c)) for c in cells]
     reader = readers.read(model, wanted)
     found = Candidates(reader, tuple(cells), np.concatenate(costs))
     first, last = np.sort([rng.integers(0, len(c), 2) for c in cells], axis=1).T[:, None]
     at = np.array(list(itertools.product(*map(range, first[0], last[0] + 1))))
     rows = np.column_stack([c[at[:, f]] for f, c in enumerate(cells)]).astype(np.int32)
-    p = model.confidence_at(rows) if wanted == 1 else 1.0 - model.confidence_at(rows)
+    yes = model.machine_.confidence_at(rows)
+    p = yes if wanted == 1 else 1.0 - yes
     added = sum(c[at[:, f]] for f, c in enumerate(costs))
 
     np.testing.assert_allclose(found.cheapest(first, last), added.min())
@@ -1275,7 +1276,7 @@ def test_clauses_that_many_features_silence_are_bounded_still():
     model = TMClassifier(4, T=1, epochs=1, random_state=0).fit(X, np.arange(40) % 2)
     inclusion = np.zeros(model.inclusion_.shape)
     inclusion[0, :13] = inclusion[2, 13:] = 1.0  # all low, or all high: one vote each for class 1
-    model._conclude(inclusion)
+    conclude(model, inclusion)
     own = np.repeat([1.0, 0.0], [6, 7])
     recourse = Recourse(model, cost="l1")
     assert recourse.confidence_of(own) == 0.5
@@ -1317,7 +1318,7 @@ def test_missing_values_and_models_of_arrays():
 
 def assert_proved(model, schema, x, own):
     rules = readers.read(model, 1)
-    np.testing.assert_allclose(np.concatenate(rules.tables), model._factors, rtol=1e-12)
+    np.testing.assert_allclose(np.concatenate(rules.tables), model.machine_.factors, rtol=1e-12)
     action_set = schema.action_set(x)
     if own is not None:
         assert np.isnan(action_set.own).sum() == 2

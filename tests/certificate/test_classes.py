@@ -247,7 +247,7 @@ def test_a_proof_about_a_machine_has_no_functions_and_its_banks_are_of_one_kind(
         confirmed(told, "logistic", wanted=1)
     given = model("logistic")
     for banks in (given.banks_[:2], (*given.banks_[:2], _shifted(given.banks_[2]))):
-        monkeypatch.setattr(given, "banks_", banks)
+        monkeypatch.setattr(type(given), "banks_", banks)
         monkeypatch.setattr(type(given), "fingerprint_", told["fingerprint"])
         with pytest.raises(CertificateError, match="not one for each class, of one kind"):
             confirmed(told, "logistic")

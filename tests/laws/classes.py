@@ -41,7 +41,7 @@ class Several:
         codes = self.loose.encode(X)
         if isinstance(self.given, ClassSums):
             return self.given.proba_of(codes)
-        return self.given.proba_at(self.given.cells_of(codes))
+        return self.given.machine_.proba_at(self.given.machine_.grid.cells(codes))
 
     @property
     def thresholds_(self):

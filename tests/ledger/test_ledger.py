@@ -35,7 +35,7 @@ from trust_recourse.ledger.pseudonyms import VARIABLE, Key
 from trust_recourse.ledger.store import ENTRIES, SCHEMAS, read_url
 from trust_recourse.ledger.times import stamp
 from trust_recourse.question import Question
-from worlds import enumerated, machine, paper_machine, person_schema
+from worlds import conclude, enumerated, machine, paper_machine, person_schema
 
 OF_NO_LEDGER = {"hash": sha256("[]"), "text": "[]"}
 COLUMNS = ("kind", "promise", "at", "content", "previous", "hash")
@@ -591,7 +591,7 @@ def test_broken_and_mended_as_by_enumeration(seed, other, wanted, link, mode, by
     assume(result.options[0].confidence >= 0.5)
     new = machine(seed, link)[0]
     noise = np.random.default_rng(other).uniform(size=new.inclusion_.shape)
-    new._conclude(np.clip(noise**3, 0, 1))
+    conclude(new, np.clip(noise**3, 0, 1))
     with tempfile.TemporaryDirectory() as folder, Ledger(f"{folder}/p.db", key=KEY) as ledger:
         promise = ledger.promise(result, subject="person")
         (judged,) = ledger.check(new, by=by, threshold=threshold).judged
@@ -636,7 +636,7 @@ def test_a_range_is_promised_checked_and_redeemed_as_a_whole(seed, other, wanted
     result = recourse.find(x, float(within[int(rank * (within.size - 1))]))
     new = machine(seed)[0]
     mixed = np.random.default_rng(other).uniform(size=new.inclusion_.shape) ** 3
-    new._conclude(np.clip(0.9 * model.inclusion_ + 0.1 * mixed, 0, 1))
+    conclude(new, np.clip(0.9 * model.inclusion_ + 0.1 * mixed, 0, 1))
     with tempfile.TemporaryDirectory() as folder, Ledger(f"{folder}/p.db", key=KEY) as ledger:
         promise = ledger.promise(result, subject="person", ranges=True)
         (judged,) = ledger.check(new).judged

@@ -27,7 +27,7 @@ from trust_recourse.question.cost import MOST_COST, Cost
 from trust_recourse.schema.steps import multiple_below, plus, ratio
 from trust_recourse.search.candidates import Same
 from trust_recourse.search.geometry import Robust, _finer
-from worlds import paper_machine
+from worlds import calibrate_by, conclude, paper_machine
 
 
 def fresh(code: str) -> str:
@@ -89,9 +89,9 @@ def on_a_flat(y: float) -> PTMClassifier:
     """A machine whose class 0 has the confidence 1 − y at a = 2 and a = 3, on a flat."""
     X = pd.DataFrame({"a": np.arange(40) % 4})
     model = paper_machine(4, 4, T=2, epochs=1, random_state=0).fit(X, np.arange(40) % 2)
-    model._conclude(np.random.default_rng(0).random(model.inclusion_.shape))
+    conclude(model, np.random.default_rng(0).random(model.inclusion_.shape))
     x = np.array([0.0, 0.4712, 0.49, 1.0])
-    model.calibrator_ = Calibrator("isotonic", x, np.array([y, y, 0.8, 0.8]))
+    calibrate_by(model, Calibrator("isotonic", x, np.array([y, y, 0.8, 0.8])))
     return model
 
 
@@ -109,7 +109,7 @@ def test_a_flat_of_the_calibrator_is_not_missed_by_a_bit():
 
 def test_a_tie_is_class_1_to_the_checker_too():
     model = on_a_flat(0.2)
-    model.calibrator_ = Calibrator("isotonic", np.array([0.0, 1.0]), np.array([0.5, 0.5]))
+    calibrate_by(model, Calibrator("isotonic", np.array([0.0, 1.0]), np.array([0.5, 0.5])))
     refused = Recourse(model, model.schema_, "l1", wanted=0).find({"a": 0}, 0.5)
     assert [*refused.status.values()] == [Status.INFEASIBLE]
     assert verify(refused.certificate(), model).status is Status.INFEASIBLE
@@ -122,7 +122,7 @@ def test_a_jump_of_the_calibrator_within_rounding_is_a_step(wanted):
     model = on_a_flat(0.2)
     r = float(model.raw_confidence(pd.DataFrame({"a": [1]}))[0])
     at = [math.nextafter(r, 0), r] if wanted else [r, math.nextafter(r, 1)]
-    model.calibrator_ = Calibrator("isotonic", np.array(at), np.array([0.2, 0.8]))
+    calibrate_by(model, Calibrator("isotonic", np.array(at), np.array([0.2, 0.8])))
     schema = model.schema_ if wanted else model.schema_.update("a", upper=1)
     recourse = Recourse(model, schema, "l1", wanted=wanted)
     stairs = recourse.frontier({"a": 2 if wanted else 0})
@@ -206,7 +206,7 @@ def test_nothing_continuous_is_cheaper_by_a_float(seed, weight):
     rng = np.random.default_rng(seed)
     X = pd.DataFrame({"rate": rng.random(60), "size": rng.random(60) * 1e3})
     model = paper_machine(6, 4, T=2, epochs=2, thresholds=6, random_state=0).fit(X, X.rate > 0.5)
-    model._conclude(rng.random(model.inclusion_.shape) ** 4)
+    conclude(model, rng.random(model.inclusion_.shape) ** 4)
     features = (Feature("rate", scale=0.3, weight=weight), Feature("size", scale=1e3))
     recourse = Recourse(model, Schema(features), "l1")
     x = X.iloc[0]

@@ -120,7 +120,7 @@ def mean_of(models: Sequence[Any]) -> Any:
         PTMClassifier,
         TMClassifier,
     )
-    from trust_recourse.models.tsetlin.mean import MeanMachine
+    from trust_recourse.models.tsetlin.score import MeanMachine
 
     first = models[0]
     for other in models[1:]:
@@ -140,12 +140,12 @@ def mean_of(models: Sequence[Any]) -> Any:
     elif all(isinstance(each, Additive) for each in models):
         return mean_of_points(models)
     elif all(isinstance(each, (PTMClassifier, TMClassifier)) for each in models):
-        if others := sorted({each.link_ for each in models} - {"logistic"}):
+        if others := sorted({each.settings_["link"] for each in models} - {"logistic"}):
             raise ValueError(
                 f"survives: the machines have link={others[0]!r}, whose mean confidence is no sum "
                 "of their clauses; learn them with link='logistic'"
             )
-        return MeanMachine(models)
+        return MeanMachine([each.machine_ for each in models])
     kinds = sorted({type(each).__name__ for each in models})
     raise ValueError(
         f"bootstraps: given models of the kinds {', '.join(kinds)}; expected all of one: trees, "

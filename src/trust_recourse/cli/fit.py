@@ -194,7 +194,7 @@ def fit(
 
 def _anew(many: int, machine: PTMClassifier, seconds: float) -> str:
     """That so many models will be learnt, of how many machines, and how long that may take."""
-    from trust_recourse.models.tsetlin.machines import CALIBRATION_FOLDS
+    from trust_recourse.models.tsetlin.calibration import CALIBRATION_FOLDS
 
     classes = len(machine.classes_) if len(machine.classes_) > 2 else 1
     each = classes * (1 if machine.calibration is None else 1 + CALIBRATION_FOLDS)

@@ -36,7 +36,7 @@ from trust_recourse import (
 from trust_recourse.answers.plot import waterfall_info
 from trust_recourse.models.loading import load
 from trust_recourse.models.softmax import beside_strongest
-from trust_recourse.models.tsetlin import machines
+from trust_recourse.models.tsetlin import calibration
 from trust_recourse.models.tsetlin.calibration import temperature
 from trust_recourse.testing import check_cell_model
 
@@ -291,7 +291,7 @@ def test_a_temperature_divides_all_log_odds_and_is_part_of_the_model(tmp_path, m
 def _tempered(monkeypatch, by, given):
     """A machine whose rows held out are said to ask for this temperature."""
     seen = []
-    monkeypatch.setattr(machines, "temperature", lambda *rows: seen.append(rows) or by)
+    monkeypatch.setattr(calibration, "temperature", lambda *rows: seen.append(rows) or by)
     model = PTMClassifier(calibration="temperature", **given).fit(X, Y)
     ((scores, told),) = seen
     assert scores.shape == (len(X), 3)
