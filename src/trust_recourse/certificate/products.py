@@ -23,8 +23,8 @@ from trust_recourse.certificate.reader import (
     Bools,
     Bounds,
     Choices,
-    Reader,
     Relaxation,
+    Scores,
     extreme,
     logistic,
     other_class,
@@ -36,38 +36,82 @@ from trust_recourse.schema import Feature
 
 Map = Callable[[Floats], Floats]
 
+ONE_BIT = 4e-16  # that the other class's confidence may be off by, by subtraction
 FLOOR = 1e-30  # factors below it are taken as this where a logarithm is needed
 FLAT = 1e-9  # a clause whose logarithm varies by less over a box is taken as constant
 FAST = 1 << 15  # of those looked at again and again, so that they stay in fast memory
 
 
 @dataclass(frozen=True, eq=False)
-class Machine(Reader):
-    """The machine, turned towards the wanted class."""
+class ProductsProof(Scores):
+    """Products of factors, and the link of their sum, turned towards the wanted class."""
 
     words = "Tsetlin machines"
 
     edges: tuple[Floats, ...]
-    up: Bools  # (C,) whether a clause votes for the wanted class
+    tables: tuple[Floats, ...]  # per feature (cells, C): F
     empty: Floats  # (C,) E
     link: Link
     said: Map  # increasing, from the score to the confidence in the wanted class
-    tables: tuple[Floats, ...]  # per feature (cells, C): F
+    banks: tuple[Line, ...] = ()  # of several classes the score of each, by the same clauses
 
     @classmethod
-    def read(cls, model: Any) -> Machine:
+    def read(cls, model: Any, wanted: int) -> ProductsProof:
         """The inclusion probabilities of a fitted machine, its link and its calibration."""
-        up, empty = model.polarity_ > 0, np.prod(1.0 - model.inclusion_, axis=1)
-        tables, calibrated = _factor_tables(model), _calibration(model.calibrator_)
+        empty, tables = _empty(model), _factor_tables(model)
+        said = calibrated = _calibration(model.calibrator_)
         link: Link
-        said = calibrated
         if hasattr(model, "weights_"):
-            most = np.prod([each.max(axis=0) for each in tables], axis=0)
-            link = line = Line.read(model, up, most, empty)
+            link = line = _line(model, tables, empty).scaled
             said = lambda score: calibrated(line.raw(score))  # noqa: E731
         else:
-            link = Votes.read(model, up)
-        return cls(tuple(model.thresholds_), up, empty, link, said, tables)
+            link = Votes.read(model)
+        read = cls(tuple(model.thresholds_), tables, empty, link, said)
+        return read if wanted == 1 else read.turned()
+
+    @classmethod
+    def read_classes(cls, model: Any) -> ProductsProof:
+        """The banks of a machine of several classes, once they are of one kind and read alike."""
+        banks, first = model.banks_, model.banks_[0]
+        alike = all(
+            bank.schema_ == model.schema_
+            and bank.calibrator_ is None
+            and hasattr(bank, "weights_")
+            and [*map(list, bank.thresholds_)] == [*map(list, first.thresholds_)]
+            for bank in banks
+        )
+        if not (alike and model.calibrator_ is None and len(banks) == len(model.classes_) > 1):
+            raise CertificateError("the model's banks are not one for each class, of one kind")
+        empty, tables = [*map(_empty, banks)], [*map(_factor_tables, banks)]
+        each = [*map(_line, banks, tables, empty)]
+        at = np.repeat(np.arange(len(banks)), [len(of) for of in empty])
+        lines = tuple(line.among(at == k) for k, line in enumerate(each))
+        together = tuple(np.concatenate(of, axis=1) for of in zip(*tables, strict=True))
+        edges = tuple(first.thresholds_)
+        return cls(edges, together, np.concatenate(empty), lines[0], lines[0].raw, lines)
+
+    def weighted(self, weights: Sequence[float]) -> ProductsProof:
+        """One score, in units of 1; clauses that weigh nothing are left out."""
+        line = Line.weighted(self.banks, weights)
+        used = line.signed != 0.0
+        used[0] |= not used.any()  # a machine has a clause
+        line, tables = line.on(used), tuple(of[:, used] for of in self.tables)
+        return ProductsProof(self.edges, tables, self.empty[used], line, line.raw)
+
+    @property
+    def many(self) -> int:
+        """How many banks there are."""
+        return len(self.banks)
+
+    @property
+    def most(self) -> float:
+        """No bank's score is greater either way."""
+        return max(bank.size for bank in self.banks)
+
+    @property
+    def up(self) -> Bools:
+        """(C,): whether a clause is for the wanted class."""
+        return self.link.up
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -85,48 +129,33 @@ class Machine(Reader):
         return len(self.empty)
 
     @property
-    def most(self) -> float:
-        """No score is greater either way."""
-        return self.link.size
-
-    @property
     def rounding(self) -> float:
         """That of its score."""
         return self.link.rounding
 
-    def turned(self) -> Machine:
+    def turned(self) -> ProductsProof:
         """The same machine, turned towards the other class."""
         said, link = self.said, self.link
         other = lambda score: other_class(said(link.other(score)))  # noqa: E731
-        return replace(self, up=~self.up, link=link.turned(), said=other)
+        return replace(self, link=link.turned(), said=other)
 
     def confidence(self, score: Floats) -> Floats:
         """By the link and the calibration."""
         return self.said(score)
 
-    def bounds(self, cells: Sequence[Ints], functions: Sequence[Function] = ()) -> Factors:
+    def least_turned(self, confidence: float) -> float:
+        """With what the other class's confidence may be off by."""
+        return super().least_turned(confidence + ONE_BIT)
+
+    def other(self, score: float) -> float:
+        """By the link."""
+        return float(self.link.other(np.array(score)))
+
+    def bounds(self, cells: Sequence[Ints], functions: Sequence[Function] = ()) -> ProductsBounds:
         """The factors of candidates in these cells."""
         del functions
-        return Factors(self, tuple(table[of] for table, of in zip(self.tables, cells, strict=True)))
-
-
-def weighed(machines: Sequence[Machine], weights: Sequence[float]) -> Machine:
-    """One score, in units of 1: those of machines on the same cells, each times its weight.
-
-    They have logistic links; clauses that weigh nothing are left out.
-    """
-    used = [(each, w) for each, w in zip(machines, weights, strict=True) if w != 0.0]
-    lines = [each.link for each, _ in used if isinstance(each.link, Line)]
-    line = Line.weighed(lines, [w for _, w in used], len(machines[0].tables))
-    weigh = line.weights > 0.0
-    weigh[0] |= not weigh.any()  # a machine has a clause
-    line = replace(line, up=line.up[weigh], weights=line.weights[weigh], reach=line.reach[weigh])
-    tables = (
-        np.concatenate(of, axis=1)[:, weigh]
-        for of in zip(*(each.tables for each, _ in used), strict=True)
-    )
-    empty = np.concatenate([each.empty for each, _ in used])[weigh]
-    return Machine(machines[0].edges, line.up, empty, line, line.raw, tuple(tables))
+        each = zip(self.tables, cells, strict=True)
+        return ProductsBounds(self, tuple(table[of] for table, of in each))
 
 
 # ---------------------------------------------------------------- reading
@@ -146,6 +175,16 @@ def _calibration(calibrator: Any) -> Map:
     raise CertificateError(
         f"the model's calibration, {calibrator.method!r}, is not an increasing map known here"
     )
+
+
+def _empty(model: Any) -> Floats:
+    """E of each clause."""
+    return np.asarray(np.prod(1.0 - model.inclusion_, axis=1))
+
+
+def _line(model: Any, tables: Sequence[Floats], empty: Floats) -> Line:
+    """The weighted sum that a machine stores, with the greatest products q + E of its clauses."""
+    return Line.read(model, np.prod([each.max(axis=0) for each in tables], axis=0), empty)
 
 
 def _factor_tables(model: Any) -> tuple[Floats, ...]:
@@ -182,10 +221,10 @@ def _truth(feature: Feature, thresholds: Floats) -> tuple[Bools, Bools]:
 
 
 @dataclass(frozen=True, eq=False)
-class Factors(Bounds):
+class ProductsBounds(Bounds):
     """The machine on boxes of candidates."""
 
-    machine: Machine
+    machine: ProductsProof
     tables: tuple[Floats, ...]  # per feature (candidates, C): F
 
     @property
@@ -256,7 +295,9 @@ class Factors(Bounds):
             for needed, per_log in machine.link.conditions(low, high, lines, level):
                 per_log = per_log[choices.box]
                 gains = np.einsum("pj,pj->p", per_log, of)
-                yield Relaxation(needed, gains, np.einsum("pj,pj->p", np.abs(per_log), np.abs(of)))
+                yield Relaxation(
+                    needed - ROUNDING, gains, np.einsum("pj,pj->p", np.abs(per_log), np.abs(of))
+                )
 
     def _clauses(self, choices: Choices, steps: int) -> _Clauses:
         """Bounds on the clauses at what the budget allows: on the sums S and the products."""
@@ -303,7 +344,7 @@ def _blocks(rows: int, each: int) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, rows, step))
 
 
-def _lines(machine: Machine, clauses: _Clauses) -> tuple[Floats, Floats]:
+def _lines(machine: ProductsProof, clauses: _Clauses) -> tuple[Floats, Floats]:
     """Lines in S_j, constant and slope, above the q_j that are up and below the others.
 
     On a box exp lies below its secant and above every tangent; the one that is parallel to the
@@ -319,7 +360,7 @@ def _lines(machine: Machine, clauses: _Clauses) -> tuple[Floats, Floats]:
     return np.where(machine.up, above, below) - machine.empty, slope
 
 
-def _firing(machine: Machine, least: Floats, most: Floats) -> tuple[Floats, Floats]:
+def _firing(machine: ProductsProof, least: Floats, most: Floats) -> tuple[Floats, Floats]:
     """The firing probabilities q where the vote is least on a box, and where it is greatest."""
     low, high = (np.maximum(product - machine.empty, 0.0) for product in (least, most))
     return np.where(machine.up, low, high), np.where(machine.up, high, low)
