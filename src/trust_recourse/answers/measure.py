@@ -39,7 +39,8 @@ from trust_recourse.models.seam import Floats, Grid, Ints, Score
 from trust_recourse.question.question import Plausible
 from trust_recourse.question.vocabulary import PlausibleBy
 from trust_recourse.schema import Feature, Schema
-from trust_recourse.schema.steps import moved, steps_to
+from trust_recourse.schema.multiples import moved, steps_to
+from trust_recourse.schema.noise import noise_steps, steps_to_ends
 
 Confidence: TypeAlias = Callable[[Floats], Floats]  # rows of codes → the wanted class's confidence
 Rows: TypeAlias = pd.DataFrame | NDArray[Any]
@@ -110,7 +111,7 @@ def noise(
     >>> kept.probability > 0.9, kept.error <= 1e-4
     (True, True)
     """
-    steps = schema.steps(continuous)
+    steps = noise_steps(schema, continuous)
     deviation = _deviations(codes, schema, sigma, steps)
     _check_threshold(threshold)
     if not _is_number(tolerance) or not 0 <= tolerance < 1:
@@ -217,7 +218,7 @@ def copies(
     >>> copies(confidence, np.array([40.0, 1.0]), schema, sigma=0.01)
     1.0
     """
-    steps = schema.steps(continuous)
+    steps = noise_steps(schema, continuous)
     deviation = _deviations(codes, schema, sigma, steps)
     _check_threshold(threshold)
     _check_count("n_copies", n_copies)
@@ -225,7 +226,9 @@ def copies(
     drawn = deviation * rng.standard_normal((n_copies, len(codes)))
     rows = codes + drawn
     for f in np.flatnonzero((steps > 0) & (deviation > 0)).tolist():
-        counts = np.clip(np.rint(drawn[:, f] / steps[f]), *schema[f].reach(float(codes[f])))
+        counts = np.clip(
+            np.rint(drawn[:, f] / steps[f]), *steps_to_ends(schema[f], float(codes[f]))
+        )
         rows[:, f] = moved(np.full(n_copies, codes[f]), float(steps[f]), counts)
     found = np.asarray(confidence(rows), dtype=np.float64)
     if found.shape != (n_copies,) or np.isnan(found).any():
@@ -340,7 +343,7 @@ def _before(edges: Floats, feature: Feature, code: float, step: float) -> Floats
     if step == 0.0:
         return edges - code
     counts = steps_to(code, step, edges)
-    least, most = feature.reach(code)
+    least, most = steps_to_ends(feature, code)
     away = np.where(counts < least, -math.inf, (counts + 0.5) * step)
     return np.where(counts >= most, math.inf, away)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from trust_recourse.io.scalars import INF, Floats, same
 from trust_recourse.schema.errors import SchemaError
-from trust_recourse.schema.steps import EXACT, multiple_above, multiple_below, ratio
+from trust_recourse.schema.multiples import EXACT, multiple_above, multiple_below, ratio
 
 MOST_LISTED = 10_000  # values of one feature
 

@@ -22,7 +22,7 @@ from trust_recourse.io.scalars import INF, Bools, Floats, is_number, plain, same
 from trust_recourse.io.wording import written
 from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.errors import SchemaError
-from trust_recourse.schema.steps import plus
+from trust_recourse.schema.multiples import plus
 
 if TYPE_CHECKING:
     from trust_recourse.schema.table import Schema
@@ -157,7 +157,7 @@ class AtMost(Relation):
     def check(self, schema: Schema) -> None:
         """Refuse features that cannot be compared."""
         _check_order(self, schema)
-        if schema[self.a].measure != schema[self.b].measure:
+        if schema[self.a].codes.measure != schema[self.b].codes.measure:
             alike = "two numbers, two booleans, or two ordinals with the same levels"
             raise SchemaError(f"relation {self}: expected {alike}")
 

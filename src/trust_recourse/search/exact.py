@@ -35,8 +35,9 @@ from trust_recourse.models.seam import (
 from trust_recourse.question.cost import theirs
 from trust_recourse.question.question import SLACK, Point, Problem, Radius, Target
 from trust_recourse.schema import ActionSet, Feature, Schema
+from trust_recourse.schema.multiples import moved, multiple_below, steps_to
+from trust_recourse.schema.noise import noise_rooms, noise_step, noise_steps, steps_to_ends
 from trust_recourse.schema.relations import equal, only
-from trust_recourse.schema.steps import moved, multiple_below, steps_to
 from trust_recourse.search.branch_and_bound import (
     ROUNDING,
     Accept,
@@ -536,7 +537,7 @@ class Exact:
         """How far each feature may move around an answer."""
         assert self.robust is not None
         schema, radius = self.problem.action_set.schema, self.robust.radius
-        rooms = schema.rooms(radius, self.robust.continuous)
+        rooms = noise_rooms(schema, radius, self.robust.continuous)
         for feature, room in zip(schema, rooms.tolist(), strict=True):
             if not room < math.inf:
                 given = f"min_radius={radius:g} with the scale {feature.scale:g}"
@@ -738,7 +739,7 @@ def radius(
     it is what was proved until then: a lower bound.
     """
     budget = Budget() if budget is None else budget
-    steps = schema.steps(continuous)
+    steps = noise_steps(schema, continuous)
     known = score.radius(schema, codes, threshold, norm, steps, budget.left)
     if known is not None:
         return known
@@ -802,7 +803,7 @@ def _distances(
 def _stepped(ends: Floats, code: float, feature: Feature, step: float) -> Floats:
     """The same on steps, of which an ordinal has no more than levels; ∞ where there is none."""
     counts = steps_to(code, step, ends)
-    least, most = feature.reach(code)
+    least, most = steps_to_ends(feature, code)
     first, last = np.maximum(counts[:-1] + 1.0, least), np.minimum(counts[1:], most)
     nearest = np.where(first > 0, first, np.where(last < 0, -last, 0.0))
     return np.where(first <= last, nearest * step / feature.scale, math.inf)
@@ -866,7 +867,7 @@ def _finer(grid: Same, schema: Same, robust: Robust, rooms: bytes) -> Grid:
     """
     found = []
     for feature, t, r in zip(schema.it, grid.it.edges, np.frombuffer(rooms).tolist(), strict=True):
-        step = feature.moves_by(robust.continuous)
+        step = noise_step(feature, robust.continuous)
         if math.isnan(step) or not len(t):
             found.append(t)
             continue
@@ -901,7 +902,7 @@ def _pieces(score: Score, problem: Problem, robust: Robust, rooms: Floats) -> li
     pieces = []
     found = candidates(finer, problem.action_set, problem.cost, score.sloped)
     for f, (feature, each) in enumerate(zip(schema, found, strict=True)):
-        step, r = feature.moves_by(robust.continuous), float(rooms[f])
+        step, r = noise_step(feature, robust.continuous), float(rooms[f])
         ends = (
             _by_steps(each.codes, step, r)
             if step > 0.0
@@ -947,7 +948,7 @@ def _relations(action_set: ActionSet, features: Sequence[Candidates]) -> tuple[I
     gains: list[Floats] = []
     first = 0
     for relation in action_set.relations:
-        at = action_set.schema.positions(relation)
+        at = [*map(action_set.schema.position, relation.names)]
         before, box = action_set.own[at].tolist(), [features[f].codes for f in at]
         ways = [*relation.ways(before, box)]
         if not ways:

@@ -31,6 +31,7 @@ from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.classes import ClassSums
 from trust_recourse.models.sums.ensemble import SumModel, labels, listed
 from trust_recourse.schema import Schema
+from trust_recourse.schema.derived import check_rows
 
 __all__ = ["Additive", "ClassSums", "SumModel", "UnreadableError", "adopt"]
 
@@ -85,7 +86,7 @@ def adopt(
     """
     given, X = X, as_pandas(X)
     if isinstance(X, pd.DataFrame) and schema.derived:
-        schema.check_rows(X[list(schema.names)])
+        check_rows(schema, X[list(schema.names)])
     if isinstance(model, (str, os.PathLike)):
         named = X is None or isinstance(X, pd.DataFrame)
         read = imported(model, schema, X if named else pd.DataFrame(X, None, schema.names)).model

@@ -52,6 +52,7 @@ from trust_recourse.models.tsetlin.training import (
 )
 from trust_recourse.question.question import decided
 from trust_recourse.schema import Schema
+from trust_recourse.schema.derived import check_rows
 
 Floats = NDArray[np.float64]
 Seed = int | np.random.Generator | np.random.RandomState | None
@@ -710,7 +711,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
                 f"y holds labels of type {labels.dtype}; expected texts, booleans or numbers of at "
                 "most 64 bits, which a model file can hold"
             ) from None
-        self.schema_.check_rows(X)
+        check_rows(self.schema_, X)
         return self.schema_.encode(X), self._known_classes(y)
 
     @staticmethod

@@ -297,15 +297,3 @@ def _shortened(texts: Sequence[str]) -> dict[str, str]:
 def _spelt(text: str) -> str:
     line = re.sub(r"[\s/.,-]+", " ", re.sub(r"['’]", "", _plain(text))).strip()
     return re.sub(r" (degree|level)$", "", line) if line not in SCALES[EDUCATION] else line
-
-
-def words_of(name: str) -> list[str]:
-    """The words in a name, in small letters without accents or digits.
-
-    >>> words_of("CODE_GENDER"), words_of("NumberOfTime30DaysLate"), words_of("Âge (années)")
-    (['code', 'gender'], ['number', 'of', 'time', 'days', 'late'], ['age', 'annees'])
-    """
-    plain = unicodedata.normalize("NFKD", name)
-    plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
-    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", plain)
-    return re.findall(r"[^\W\d_]+", apart.lower())

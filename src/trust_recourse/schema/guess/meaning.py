@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from trust_recourse.io.wording import words_of
 from trust_recourse.schema.feature import Feature
 from trust_recourse.schema.guess.levels import (
     EDUCATION,
@@ -20,7 +21,6 @@ from trust_recourse.schema.guess.levels import (
     Levels,
     levels,
     untold,
-    words_of,
 )
 from trust_recourse.schema.guess.levels import word_set as _words
 
