@@ -20,8 +20,8 @@ from trust_recourse.io.scalars import Floats
 from trust_recourse.io.wording import words_of
 from trust_recourse.schema.feature import Feature
 from trust_recourse.schema.group_relations import OneOf
-from trust_recourse.schema.guess.levels import word_set
 from trust_recourse.schema.guess.meaning import attribute, owed, past
+from trust_recourse.schema.guess.words import word_set
 from trust_recourse.schema.multiples import multiple_above, multiple_below
 
 if TYPE_CHECKING:
@@ -33,10 +33,6 @@ FEWEST = 20  # rows below which a pattern may be chance
 SERIES = re.compile(r"(.*[^\W\d])[\s_.-]?(\d{1,3})")
 LEAST_RUN = 3  # consecutive numbers that make a series
 CORRELATED = 0.4  # rank correlation of neighbours in a series, in the median
-NO_HISTORY = word_set(  # stems of numbered columns that are no months: x1, feature_2, pc3
-    "attr attribute col column component dim emb embedding feat feature input item pc pca pixel "
-    "px question sensor test var variable"
-)
 
 
 class Lock(NamedTuple):
@@ -96,7 +92,11 @@ def _series(features: Sequence[Feature], codes: Floats) -> dict[str, str]:
     families: dict[str, dict[int, int]] = defaultdict(dict)
     for at, feature in enumerate(features):
         match = SERIES.fullmatch(feature.name)
-        if match and feature.numeric and {w for w in words_of(match[1]) if w[1:]} - NO_HISTORY:
+        if (
+            match
+            and feature.numeric
+            and {w for w in words_of(match[1]) if w[1:]} - word_set("no history")
+        ):
             families[match[1]][int(match[2])] = at
     found: dict[str, str] = {}
     for family in families.values():
