@@ -768,14 +768,14 @@ def test_one_value_is_read_as_a_column_of_it():
         for value in data.draw(st.lists(values, min_size=5, max_size=5)):
             column = np.empty(1, dtype=object)
             column[0] = value
-            expected = outcome(lambda one: feature.encode(one)[0], column)
+            expected = outcome(lambda one: feature.codes.encode(one)[0], column)
             assert outcome(feature.code_of, value) == expected
             judged["refused" if "expected" in expected else "read"] += 1
         code = data.draw(finite | st.sampled_from([NAN, INF, -9.0, 0.0, 1.0, 2.0]))
         expected = outcome(lambda one: feature.codes.check(one)[0], [code])
         assert outcome(feature.codes.check_one, code) == expected
         if "expected" not in expected and expected != "nan":
-            assert repr(feature.value_of(code)) == repr(feature.decode([code]).item())
+            assert repr(feature.value_of(code)) == repr(feature.codes.decode([code]).item())
             judged["decoded"] += 1
 
     check()
@@ -1240,7 +1240,7 @@ def test_rows_that_cannot_be_read_are_named(rows, words):
 def test_a_long_list_of_values_is_shortened():
     feature = Feature("c", "category", values=tuple(f"v{k:02}" for k in range(40)))
     with pytest.raises(SchemaError, match=r"'v07', … \(40 in all\)"):
-        feature.encode(np.array(["w"], dtype=object))
+        feature.codes.encode(np.array(["w"], dtype=object))
 
 
 @pytest.mark.parametrize(
@@ -1345,3 +1345,95 @@ def test_a_reach_reads_rows_by_name_and_prints_itself():
     assert action_set.allows({"age": 40, "pay": 7.0})
     assert action_set.why_not({"pay": 7.0, "age": 41}) == ("age may not change",)
     assert repr(action_set) == "age: 40, fixed\npay: €5, may be €0 to any"
+
+
+WRITTEN_BEFORE = """\
+features:
+- name: a
+  kind: integer
+  lower: 0
+  upper: 9
+  unit: years
+  label: a b
+  direction: increase
+  max_change: 3
+  weight: 2.5
+  missing:
+  - -9
+  monotone: increasing
+  labels:
+    '1': one
+    '9': nine
+- name: e
+  step: 0.5
+  derived: moves by 0.5 * a
+- name: c
+  kind: category
+  values:
+  - '01'
+  - 'no'
+  - x
+  protected: true
+  missing:
+  - .nan
+  - '?'
+  forbidden:
+  - x -> no
+  - '* -> 01'
+- name: b
+  kind: boolean
+  mutable: false
+  direction: increase
+- name: o
+  kind: ordinal
+  values:
+  - 1
+  - 2
+  - 3
+  lower: 2
+  step: 1
+  scale: 2
+  min_change: 1
+- name: r
+  step: 0.01
+  missing:
+  - .nan
+  derived: a / d
+- name: d
+  lower: 1
+  min_change: 0.5
+relations:
+- a <= d
+- c, b change together
+- at most 2 of a, b, c change
+- b changes => a rises by 2
+- at most one of b, d
+"""  # by the version before features and schemas were taken apart
+
+
+def test_yaml_written_before_reads_the_same(tmp_path):
+    path = tmp_path / "schema.yaml"
+    path.write_text(WRITTEN_BEFORE, encoding="utf-8")
+    schema = Schema.from_yaml(path)
+    assert schema.to_yaml().partition("\nfeatures:")[2] == WRITTEN_BEFORE.partition("features:")[2]
+    features = (
+        Feature(
+            "a", "integer", lower=0, upper=9, labels={1: "one", 9: "nine"}, missing=(-9,),
+            direction="increase", max_change=3, unit="years", weight=2.5, label="a b",
+            monotone="increasing",
+        ),
+        Feature("e", derived="moves by 0.5 * a", step=0.5),
+        Feature(
+            "c", "category", values=("x", "no", "01"), forbidden=("x -> no", "* -> 01"),
+            missing=(None, "?"), protected=True,
+        ),
+        Feature("b", "boolean", direction="increase", mutable=False),
+        Feature("o", "ordinal", values=(1, 2, 3), lower=2, step=1, min_change=1, scale=2),
+        Feature("r", derived="a / d", step=0.01, missing=(None,)),
+        Feature("d", lower=1, min_change=0.5),
+    )  # fmt: skip
+    relations = (
+        "a <= d", "c, b change together", "at most 2 of a, b, c change",
+        "b changes => a rises by 2", "at most one of b, d",
+    )  # fmt: skip
+    assert schema == Schema(features, relations)

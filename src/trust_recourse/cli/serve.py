@@ -12,7 +12,7 @@ from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.ledger import said_if_new
 from trust_recourse.cli.page import say
 from trust_recourse.cli.root import option
-from trust_recourse.io.secret import read_secret
+from trust_recourse.io.files import read_secret
 from trust_recourse.io.tables import read
 
 if TYPE_CHECKING:

@@ -171,8 +171,8 @@ def with_derived(schema: Schema, X: Frame) -> Frame:
     for feature in lacking:
         names = _formula(feature).names
         if {*names} <= {*table.columns}:
-            columns = {n: schema[n].encode(as_array(table[n]), table.index) for n in names}
-            made = feature.decode(_on_steps(feature, columns))
+            columns = {n: schema[n].codes.encode(as_array(table[n]), table.index) for n in names}
+            made = feature.codes.decode(_on_steps(feature, columns))
             table = table.assign(**{feature.name: made})
     return as_given(table, X) if lacking else X
 

@@ -36,12 +36,12 @@ class Encoding:
         """Rows as an (n, d) array of codes."""
         columns, rows = self._columns(X)
         each = zip(self.features, columns, strict=True)
-        return np.column_stack([feature.encode(column, rows) for feature, column in each])
+        return np.column_stack([feature.codes.encode(column, rows) for feature, column in each])
 
     def decode(self, codes: Floats | Sequence[Any]) -> pd.DataFrame:
         """Codes in people's own values."""
         rows = self._shaped(np.asarray(codes, dtype=np.float64))
-        table = {f.name: f.decode(rows[:, at]) for at, f in enumerate(self.features)}
+        table = {f.name: f.codes.decode(rows[:, at]) for at, f in enumerate(self.features)}
         return pd.DataFrame(table).infer_objects()
 
     def person(self, x: Rows) -> Person:

@@ -8,13 +8,11 @@ from decimal import ROUND_HALF_EVEN
 from functools import cached_property
 from typing import Any
 
-from numpy.typing import NDArray
-
-from trust_recourse.io.scalars import INF, Floats, Value
+from trust_recourse.io.scalars import INF, Value
 from trust_recourse.schema import display
 from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.checks import Direction, Kind, Monotone, Words, settle
-from trust_recourse.schema.codes import Codes, Labels
+from trust_recourse.schema.codes import Codes
 from trust_recourse.schema.errors import SchemaError
 from trust_recourse.schema.formula import Formula
 from trust_recourse.schema.moves import Moves
@@ -173,14 +171,6 @@ class Feature:
     def actions(self, own: float) -> FeatureActions:
         """Say where it may go from a person's own value, encoded."""
         return self.moves.actions(own)
-
-    def encode(self, column: NDArray[Any], rows: Labels | None = None) -> Floats:
-        """Read a column in people's own values into codes; every missing one is NaN."""
-        return self.codes.encode(column, rows)
-
-    def decode(self, codes: Floats) -> NDArray[Any]:
-        """Write codes in people's own values; NaN becomes the first missing code."""
-        return self.codes.decode(codes)
 
     def code_of(self, value: Any) -> float:
         """Read one value into its code."""

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from trust_recourse.io import isolated
+from trust_recourse.io import subprocesses
+from trust_recourse.io.deferred import defer_seldom
 from trust_recourse.io.files import FileError
 from trust_recourse.io.frames import as_pandas, single
-from trust_recourse.io.later import put_off
 from trust_recourse.io.wording import some
 from trust_recourse.models.readers.columns import Columns, UnreadableError
 from trust_recourse.models.readers.contents import Content, contents
@@ -345,9 +345,9 @@ def several(
 
 def _begin(parent: int, memory: int) -> None:
     """What a process that reads files begins with."""
-    isolated.end_with(parent)
-    isolated.limit_memory(memory)
-    put_off()
+    subprocesses.end_with(parent)
+    subprocesses.limit_memory(memory)
+    defer_seldom()
 
 
 def _allowing_blanks(given: Any, schema: Schema) -> Read | None:

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.io.scalars import NUMBER, Value
+from trust_recourse.io.scalars import NUMBER, Floats, Value
 from trust_recourse.schema.guess.levels import only_untold, untold
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 CODES = (-1, -7, -8, -9, -99, -999, -9999, 666, 777, 888, 999, 9999, 99999, 999999)
