@@ -179,7 +179,7 @@ def brief(edge: float) -> float:
 
 
 def in_few_digits(value: Any) -> Any:
-    """A value that is only told, as a number of few digits if it is one.
+    """A value for display, as a number of few digits if it is one.
 
     >>> in_few_digits(0.7400000095367432), in_few_digits("rent"), in_few_digits(3)
     (0.74, 'rent', 3)

@@ -142,7 +142,7 @@ class ActionSet:
         """Say whether every row of a box is a change that this person may make.
 
         It has the codes that each feature may take, ascending, each of which the feature's own
-        rules allow; those of derived columns are not looked at.
+        rules allow; those of derived columns are ignored.
         """
         for relation in self.relations:
             at = [*map(self.schema.position, relation.names)]

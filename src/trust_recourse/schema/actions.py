@@ -45,7 +45,7 @@ class FeatureActions:
         return isinstance(other, FeatureActions) and vars(self) == vars(other)
 
     def of(self, own: float) -> FeatureActions:
-        """The same moves of a person with another value, at a smaller price than made anew."""
+        """The same moves from another own value, without the checks of a constructor."""
         other = object.__new__(FeatureActions)
         vars(other).update(vars(self), own=math.nan if math.isnan(own) else float(own))
         return other

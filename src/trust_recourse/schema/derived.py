@@ -76,7 +76,7 @@ class Follows:
     own: Floats  # and inputs
 
     def value(self, codes: Floats) -> float:
-        """What it is beside these codes of all columns; NaN if it cannot be computed."""
+        """Its value in a row with these codes; NaN if it cannot be computed."""
         given = {name: float(codes[at]) for name, at in self._places}
         if all(same(value, self._own[name]) for name, value in given.items()):
             return self.base

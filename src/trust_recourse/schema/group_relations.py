@@ -288,7 +288,7 @@ class OneOf(Relation):
 
 
 def _nearest(actions: FeatureActions) -> Iterator[float]:
-    """The other values, nearest first, as far as they can be told one by one."""
+    """The other values, nearest first; of a number only the nearest on either side."""
     own = actions.own
     if actions.choices is not None or math.isnan(own):
         yield from (code for code in actions.values().tolist() if not same(code, own))

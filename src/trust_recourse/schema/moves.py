@@ -99,7 +99,7 @@ class Moves:
 
     @property
     def _same_for_all(self) -> bool:
-        """Whether the ends of its moves are those of its bounds, whoever asks."""
+        """Whether the ends of its moves are its bounds, for every person."""
         return self.movable and self.direction is None and self.max_change is None
 
     def _within(self, own: float) -> tuple[float, float]:

@@ -39,7 +39,7 @@ LIST = rf"{_NAME}(?:\s*,\s*{_NAME})*"  # of several
 
 
 class Relation(ABC):
-    """What whoever changes anything must keep between some features.
+    """A condition on some features that every change must keep.
 
     Its text, which `str` writes and `read` reads, stands for it in files; `forms` and `pattern` are
     compulsory. Codes of numbers are in the columns' own units, those of ordinals count levels, and
@@ -80,13 +80,13 @@ class Relation(ABC):
     def possible(self, before: Row, box: Box) -> bool:
         """Say whether some row of a box keeps it.
 
-        Here every row is looked at; a kind for features of many values had better know without.
+        The default tries every row; a kind for features of many values should override it.
         """
         rows = itertools.product(*(codes.tolist() for codes in box))
         return any(self.holds(before, row) for row in rows)
 
     def always(self, before: Row, box: Box) -> bool:
-        """Say whether every row of a box keeps it; here likewise."""
+        """Say whether every row of a box keeps it; the default tries each."""
         rows = itertools.product(*(codes.tolist() for codes in box))
         return all(self.holds(before, row) for row in rows)
 
@@ -118,7 +118,7 @@ class Relation(ABC):
     def limits(self, actions: Sequence[FeatureActions], others: bool) -> bool:
         """Say whether it forbids a person something that the features' own rules allow them.
 
-        `others` says whether any other feature may move. Here every row is looked at.
+        `others` says whether any other feature may move. The default tries every row.
         """
         before = [each.own for each in actions]
         rows = itertools.product(*map(_some, actions))

@@ -93,7 +93,7 @@ class Schema:
 
     @cached_property
     def related(self) -> frozenset[str]:
-        """The features whose values something looks at beside the model and the cost."""
+        """The features of relations by value and of formulas: all their values count."""
         looked_at = [each.names for each in self.relations if each.by_value]
         looked_at += [(f.name, *f.formula.names) for f in self.derived if f.formula]
         return frozenset(name for names in looked_at for name in names)
@@ -234,9 +234,9 @@ class Schema:
 
         These are immutable features, directions, bounds and greatest changes where the feature
         itself gains a value, and relations that forbid something; never a protected feature. Rows
-        that were allowed stay allowed. `listed` names features whose values a search must list
-        beside those in relations, such as those with a cost function: they get ends that leave a
-        list, named in the sentence, or are left out where there is none to be had.
+        that were allowed stay allowed. `listed` names features whose values a search must list,
+        in addition to those in relations, such as those with a cost function. They get ends that
+        leave a list, which the sentence names, or are left out if there are no such ends.
 
         >>> schema = Schema((Feature("age", mutable=False), Feature("pay", direction="increase")))
         >>> [each.sentence for each in schema.relaxations({"age": 40, "pay": 900})]

@@ -29,7 +29,7 @@ _KIND_HELD: dict[str, Kind] = {
     "decimal": "number",
     "string": "category",
 }
-PLACES = 10  # decimal places that are looked at
+PLACES = 10  # decimal places that are tried
 USUAL = 0.99  # of the values that a column has: what fewer ask for is astray
 STRAY = 3  # places more than is usual
 FINEST = -12  # exponent of the smallest step; finer columns are continuous

@@ -70,7 +70,7 @@ def _spellings(words: list[str]) -> tuple[list[str], ...]:
 
 
 def attribute(feature: Feature) -> str | None:
-    """What a column tells of who a person is, in words, and how it is known; None if nothing does.
+    """The personal attribute that a column describes, and how it is known; None if it has none.
 
     What people read tells it too: its label, and the words for its values.
 
@@ -125,7 +125,7 @@ def past(feature: Feature) -> str | None:
 
 
 def rises(feature: Feature) -> str | None:
-    """Why a column can only rise, in words; None if neither name nor values say so.
+    """Why a column can only rise, as text; None if neither name nor values say so.
 
     >>> rises(Feature("years_at_address", "integer"))
     'time passes (years at address)'

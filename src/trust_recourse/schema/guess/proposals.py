@@ -19,7 +19,7 @@ from trust_recourse.schema.table import Schema
 
 ROUND = (10_000, 5000, 2500, 1000, 500, 250, 100, 50, 25, 20, 10, 5, 0.5, 0.25, 0.2, 0.05)
 NEARLY_ALL = 0.99  # of the values other than 0
-FEWEST = 10  # of them, for a step to be told
+FEWEST = 10  # of them, for a step to be proposed
 CLOSE = 1e-4  # of a step: what rounding may leave
 
 
