@@ -295,7 +295,7 @@ def _answers(result):
     yield asked("lightgbm, three classes").recourse.model
     action_set = schema().action_set(result.factual)
     yield from (schema(), *schema().features, action_set, *action_set.actions)
-    yield schema().lifted(result.factual)[0]
+    yield schema().relaxations(result.factual)[0]
     yield testing.check_cell_model(recourse.model, haberman()[0].head(3))
 
 

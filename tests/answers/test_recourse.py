@@ -248,7 +248,7 @@ def test_unreachable_comes_with_the_furthest_and_what_binds(model, patients):
     assert len(binding) >= 1
     assert (binding.gain > 0).all()
     assert binding.gain.is_monotonic_decreasing
-    lifted = {r.sentence: r.schema for r in schema.lifted(x)}
+    lifted = {r.sentence: r.schema for r in schema.relaxations(x)}
     for row in binding.itertuples(index=False):
         again = Recourse(model, lifted[row[0]]).reachable(x).most
         assert row.reachable == pytest.approx(again)

@@ -33,7 +33,7 @@ from trust_recourse import Certificate, CertificateError, Recourse, verify
 from trust_recourse.certificate import why_not
 from trust_recourse.question import Status, Target
 from trust_recourse.schema import Schema, SchemaError
-from trust_recourse.schema.groups import OneOf, Together
+from trust_recourse.schema.group_relations import OneOf, Together
 from trust_recourse.search import branch_and_bound, highest
 
 NEAR = Fraction(1, 10**12)  # of a cost: what the rounding of an answer's numbers may come to

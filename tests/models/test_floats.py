@@ -24,7 +24,8 @@ from trust_recourse.models.seam import of_class, yes_interval
 from trust_recourse.models.tsetlin.calibration import Calibrator
 from trust_recourse.question import Status
 from trust_recourse.question.cost import MOST_COST, Cost
-from trust_recourse.schema.steps import multiple_below, plus, ratio
+from trust_recourse.schema.multiples import multiple_below, plus, ratio
+from trust_recourse.schema.noise import noise_rooms
 from trust_recourse.search.candidates import Same
 from trust_recourse.search.geometry import Robust, _finer
 from worlds import calibrate_by, conclude, paper_machine
@@ -228,7 +229,7 @@ def test_a_value_half_way_between_edges_reaches_both(step, continuous):
     for k in range(1, 60):
         grid = Grid(schema, (np.array([k * step, (k + 1) * step]),))
         robust = Robust(step / 2, 0.5, continuous)
-        rooms = schema.rooms(step / 2, continuous).tobytes()
+        rooms = noise_rooms(schema, step / 2, continuous).tobytes()
         finer = _finer(Same(grid), Same(schema), robust, rooms)
         middle = multiple_below(step / 2, (2 * k + 1.2) * step / 2)
         cell = int(finer.cells_in(0, np.array([middle]))[0])

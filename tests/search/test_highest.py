@@ -172,7 +172,7 @@ def test_only_constraints_without_which_more_is_reachable_are_listed():
         listed = result.binding(None)
         assert listed.attrs["unfinished"] == 0
         assert listed["proved"].all()
-        freed = {each.sentence: each.schema for each in recourse.schema.lifted(x)}
+        freed = {each.sentence: each.schema for each in recourse.schema.relaxations(x)}
         every = {
             words: Recourse(recourse.model, schema, "l1").reachable(x).most
             for words, schema in freed.items()

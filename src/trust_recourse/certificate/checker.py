@@ -494,7 +494,7 @@ def _by_relation(case: Case, boxes: Boxes) -> Judgement:
     action_set = case.problem.action_set
     broken = np.zeros(len(boxes.node), dtype=bool)
     for relation in action_set.relations:
-        at = action_set.schema.positions(relation)
+        at = [*map(action_set.schema.position, relation.names)]
         before = action_set.own[at].tolist()
         for i in np.flatnonzero(~broken):
             cancel.check()

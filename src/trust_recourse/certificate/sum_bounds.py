@@ -105,7 +105,7 @@ class SumBounds(Bounds):
     @property
     def work(self) -> int:
         """A number for each candidate, for each of a table, and for each atom that a leaf takes."""
-        tables = sum(table.low.size for table in self.tables)
+        tables = sum(int(table.low.size) for table in self.tables)
         return len(self.low) + tables + len(self.trees.takes) + len(self.trees.atom)
 
     def scores(self, first: Ints, last: Ints) -> tuple[Floats, Floats]:

@@ -132,6 +132,7 @@ def fit(
     from trust_recourse.question import Question
     from trust_recourse.report import check_table, holdout_report
     from trust_recourse.report.protected import uses
+    from trust_recourse.schema.derived import check_rows
 
     if bootstraps and bootstraps < LEAST:
         raise InputError(f"--bootstraps {bootstraps}: expected at least {LEAST}, such as 60")
@@ -139,7 +140,7 @@ def fit(
     Question(decision_threshold=threshold)  # refused before anything is learnt
     given = None if schema is None else Schema.from_yaml(schema)
     rows, labels, known = learnt_from(read(data), target, given, id or [], wanted)
-    known.check_rows(rows, groups=True)
+    check_rows(known, rows, groups=True)
     machine = PTMClassifier(
         clauses, s=s, T=t, epochs=epochs, thresholds=_thresholds(thresholds), link=link,
         use_protected=use_protected, calibration=None if calibration == "none" else calibration,

@@ -129,6 +129,7 @@ def import_(
     from trust_recourse.question import Question
     from trust_recourse.report.codes import codes_read
     from trust_recourse.report.protected import uses
+    from trust_recourse.schema.derived import check_rows
 
     can_be_written(out, file, schema, data, force=force)
     Question(decision_threshold=threshold)  # refused before anything is read
@@ -137,7 +138,7 @@ def import_(
     truth = _truth(table, target, rules)
     rows = None if table is None else table.read_by(rules)
     if rows is not None:
-        rules.check_rows(rows, groups=True)
+        check_rows(rules, rows, groups=True)
     with output.waiting("Reading the model"):
         given = sums.imported(file, rules, rows, listing=True)
         own = given.model.classes_.tolist()

@@ -164,7 +164,7 @@ class Person(Values):
 
 def _computed(schema: Schema, values: dict[str, Any], typed: set[str]) -> dict[str, Any]:
     """Derived columns that were not typed and follow from one that was, or have no value yet."""
-    from trust_recourse.schema.derived import rounded
+    from trust_recourse.schema.multiples import nearest_multiple
 
     left = {
         f.name: f.formula
@@ -180,7 +180,7 @@ def _computed(schema: Schema, values: dict[str, Any], typed: set[str]) -> dict[s
         of = {each: schema[each].code_of(values[each]) for each in formula.names}
         code = formula.one(of, {}, 0.0)
         if not math.isnan(code):
-            found[name] = schema[name].value_of(rounded(code, schema[name].step))
+            found[name] = schema[name].value_of(nearest_multiple(code, schema[name].step))
     return found
 
 

@@ -13,7 +13,7 @@ from trust_recourse.cli.ledger import said_if_new
 from trust_recourse.cli.options import command
 from trust_recourse.cli.output import say
 from trust_recourse.cli.root import option
-from trust_recourse.io.secret import read_secret
+from trust_recourse.io.files import read_secret
 from trust_recourse.io.tables import read
 
 if TYPE_CHECKING:

@@ -241,7 +241,7 @@ def _answer(certificate: Certificate, problem: Problem) -> str:
 
 def _rules(features: tuple[Feature, ...]) -> Iterator[str]:
     """What the question says of each feature that is not the default, as a schema's file would."""
-    from trust_recourse.schema.text import feature_to_dict
+    from trust_recourse.schema.yaml_text import feature_to_dict
 
     for feature in features:
         fields = feature_to_dict(feature).items()

@@ -25,7 +25,7 @@ with needed("the ledger", "sqlalchemy", "ledger"):
     from sqlalchemy.dialects import postgresql, sqlite
     from sqlalchemy.exc import ArgumentError, IntegrityError, SQLAlchemyError
 
-from trust_recourse.io.secret import OTHERS
+from trust_recourse.io.files import OTHERS
 from trust_recourse.ledger.entries import (
     Entry,
     LedgerChangedError,

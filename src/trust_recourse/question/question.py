@@ -150,11 +150,12 @@ class Question(QuestionFields):
     def narrowed(self, schema: Schema) -> Schema:
         """The schema under its locks and limits, which may be named by labels."""
         for name, (lower, upper) in self.limits.items():
-            schema = schema.limit(schema.name_of(name), lower, upper)
+            inner = schema[schema.name_of(name)].limited(lower, upper)
+            schema = schema.update(inner.name, lower=inner.lower, upper=inner.upper)
         schema = schema.lock(*map(schema.name_of, self.lock))
-        if self.max_changes is None or self.max_changes >= len(schema.levers):
+        if self.max_changes is None or self.max_changes >= len(schema.actionable):
             return schema
-        few = FewChange(schema.levers, self.max_changes)
+        few = FewChange(schema.actionable, self.max_changes)
         return schema if few in schema.relations else schema.relate(few)
 
     @property

@@ -24,7 +24,7 @@ from trust_recourse.report.language import Language
 from trust_recourse.report.reason_codes import ReasonCodes
 from trust_recourse.report.reasons import Reason, principal, reasons
 from trust_recourse.report.shortfall import Method, Shortfall
-from trust_recourse.schema.lifted import WITHOUT
+from trust_recourse.schema.relaxations import WITHOUT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -413,7 +413,7 @@ class LetterFacts:
 
     def _limited(self, sentence: str) -> list[str]:
         """The feature whose limit a sentence of `binding` lifts."""
-        every = self.schema.lifted(self.result.factual, listed=self.recourse.cost.functions)
+        every = self.schema.relaxations(self.result.factual, listed=self.recourse.cost.functions)
         found = next(each for each in every if each.sentence == sentence)
         pairs = zip(self.schema, found.schema, strict=True)
         return [ours.name for ours, freed in pairs if ours != freed]

@@ -23,6 +23,7 @@ from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import CURRENCY, brief, near, punctuated, singular, some, written
 from trust_recourse.report.catalogue import Message, read, translations
 from trust_recourse.schema import Feature, FeatureActions
+from trust_recourse.schema.display import among, marked
 
 TEMPLATE = "letter.pot"
 MONTHS = (
@@ -115,7 +116,7 @@ class Language:
             words = self._value(feature, value)
             return f"{words} {feature.unit}" if feature.unit else words
         number = float(str(value))
-        shown = feature.marked(number, written(number, feature.step), *self.marks)
+        shown = marked(feature, number, written(number, feature.step), *self.marks)
         if CURRENCY.fullmatch(feature.unit or ""):
             form = self.catalogue.pgettext("amount of money", "%(minus)s%(sign)s%(number)s")
             amount = shown.lstrip("-−")
@@ -149,7 +150,7 @@ class Language:
         self, feature: Feature, low: Any, high: Any, actions: FeatureActions | None = None
     ) -> str:
         """A range of values, rounded inwards; infinite is no end, and words are all said."""
-        if named := feature.among(low, high, actions):
+        if named := among(feature, low, high, actions):
             first, *others = (self.said(feature, value) for value in named)
             for each in others:
                 first = self.gettext("%(first)s or %(other)s", first=first, other=each)

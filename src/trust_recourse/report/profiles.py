@@ -14,10 +14,9 @@ from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Any, ClassVar
 
-from trust_recourse.io.wording import near, some
+from trust_recourse.io.wording import near, some, words_of
 from trust_recourse.report.content import clean
 from trust_recourse.schema import Feature
-from trust_recourse.schema.guess.levels import words_of
 from trust_recourse.schema.guess.meaning import attribute
 
 DAYS = 30  # 12 CFR 1002.9(a)(1)(i): from a completed application to the notice

@@ -16,7 +16,7 @@ import yaml
 from trust_recourse.io.files import read_whole
 from trust_recourse.io.wording import near, some
 from trust_recourse.report.content import clean
-from trust_recourse.schema.text import texts_from_yaml
+from trust_recourse.schema.yaml_text import texts_from_yaml
 
 if TYPE_CHECKING:
     from trust_recourse.report.reasons import Reason

@@ -67,7 +67,7 @@ def binding(
     codes, most = base.codes, best.most
     every = (
         (each.sentence, each.schema.action_set(factual))
-        for each in recourse.schema.lifted(factual, listed=recourse.cost.functions)
+        for each in recourse.schema.relaxations(factual, listed=recourse.cost.functions)
     )
     asked = [(words, freed) for words, freed in every if _opens_cells(recourse.score, own, freed)]
     if not best.proved:  # with nothing relaxed more may be reachable, too

@@ -301,7 +301,7 @@ def _relations(action_set: ActionSet, features: Sequence[Candidates]) -> tuple[I
     gains: list[Floats] = []
     first = 0
     for relation in action_set.relations:
-        at = action_set.schema.positions(relation)
+        at = [*map(action_set.schema.position, relation.names)]
         before, box = action_set.own[at].tolist(), [features[f].codes for f in at]
         ways = [*relation.ways(before, box)]
         if not ways:

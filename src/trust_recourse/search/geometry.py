@@ -16,7 +16,8 @@ from trust_recourse.models.identity import Same
 from trust_recourse.models.seam import Score
 from trust_recourse.models.subproblem import Candidates, Condition
 from trust_recourse.question import Problem
-from trust_recourse.schema.steps import moved, multiple_below
+from trust_recourse.schema.multiples import moved, multiple_below
+from trust_recourse.schema.noise import noise_rooms, noise_step
 from trust_recourse.search.candidates import candidates
 from trust_recourse.search.counterexample import counterexample
 
@@ -43,7 +44,7 @@ class Neighbourhood:
     def rooms(self) -> Floats:
         """How far each feature may move around an answer."""
         schema, radius = self.problem.action_set.schema, self.robust.radius
-        rooms = schema.rooms(radius, self.robust.continuous)
+        rooms = noise_rooms(schema, radius, self.robust.continuous)
         for feature, room in zip(schema, rooms.tolist(), strict=True):
             if not room < math.inf:
                 given = f"min_radius={radius:g} with the scale {feature.scale:g}"
@@ -117,7 +118,7 @@ def _finer(grid: Same, schema: Same, robust: Robust, rooms: bytes) -> Grid:
     """
     found = []
     for feature, t, r in zip(schema.it, grid.it.edges, np.frombuffer(rooms).tolist(), strict=True):
-        step = feature.moves_by(robust.continuous)
+        step = noise_step(feature, robust.continuous)
         if math.isnan(step) or not len(t):
             found.append(t)
             continue
@@ -153,7 +154,7 @@ def _pieces(
     pieces = []
     found = candidates(finer, problem.action_set, problem.cost, score.sloped)
     for f, (feature, each) in enumerate(zip(schema, found, strict=True)):
-        step, r = feature.moves_by(robust.continuous), float(rooms[f])
+        step, r = noise_step(feature, robust.continuous), float(rooms[f])
         ends = (
             _by_steps(each.codes, step, r)
             if step > 0.0

@@ -15,7 +15,8 @@ from trust_recourse.models.seam import Score
 from trust_recourse.models.subproblem import Candidates
 from trust_recourse.question import Radius
 from trust_recourse.schema import Feature, Schema
-from trust_recourse.schema.steps import steps_to
+from trust_recourse.schema.multiples import steps_to
+from trust_recourse.schema.noise import noise_steps, steps_to_ends
 from trust_recourse.search.branch_and_bound import EQUAL, BranchAndBound, strict
 from trust_recourse.search.counterexample import (
     Budget,
@@ -49,7 +50,7 @@ def radius(
     it is what was proved until then: a lower bound.
     """
     budget = Budget() if budget is None else budget
-    steps = schema.steps(continuous)
+    steps = noise_steps(schema, continuous)
     known = score.radius(schema, codes, threshold, norm, steps, budget.left)
     if known is not None:
         return known
@@ -113,7 +114,7 @@ def _distances(
 def _stepped(ends: Floats, code: float, feature: Feature, step: float) -> Floats:
     """The same on steps, of which an ordinal has no more than levels; ∞ where there is none."""
     counts = steps_to(code, step, ends)
-    least, most = feature.reach(code)
+    least, most = steps_to_ends(feature, code)
     first, last = np.maximum(counts[:-1] + 1.0, least), np.minimum(counts[1:], most)
     nearest = np.where(first > 0, first, np.where(last < 0, -last, 0.0))
     return np.where(first <= last, nearest * step / feature.scale, math.inf)

@@ -33,7 +33,7 @@ from trust_recourse.question.cost import Cost
 from trust_recourse.schema import ActionSet, Feature, FeatureActions
 from trust_recourse.schema.actions import MOST_LISTED
 from trust_recourse.schema.derived import Follows
-from trust_recourse.schema.steps import moved, multiple_above, multiple_below
+from trust_recourse.schema.multiples import moved, multiple_above, multiple_below
 from trust_recourse.search.candidates import candidates, multiples
 from trust_recourse.search.counterexample import counterexample
 from trust_recourse.search.following import Following, following

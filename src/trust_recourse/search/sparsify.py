@@ -52,7 +52,9 @@ def _moves(action_set: ActionSet, codes: Floats) -> list[Move]:
     left = {f for f in changed(action_set.own, codes) if not schema[f].derived}
     found = []
     for relation in action_set.relations:
-        together = left.intersection(schema.positions(relation)) if relation.joins else set()
+        together = (
+            left.intersection(map(schema.position, relation.names)) if relation.joins else set()
+        )
         if together:
             found.append(sorted(together))
             left -= together

@@ -83,7 +83,9 @@ class People:
 
     def rows(self, codes: Floats) -> Any:
         """Rows of codes; the first code that means missing stands for all."""
-        return self({f: np.asarray(each.decode(codes[:, f])) for f, each in enumerate(self.schema)})
+        return self(
+            {f: np.asarray(each.codes.decode(codes[:, f])) for f, each in enumerate(self.schema)}
+        )
 
     def table(self, X: pd.DataFrame) -> Any:
         """Rows as any table has them."""

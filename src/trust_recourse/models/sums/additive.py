@@ -27,7 +27,7 @@ from trust_recourse.models.sums.parts import PointParts, TableParts
 from trust_recourse.models.sums.tables import Pair
 from trust_recourse.question import decided
 from trust_recourse.schema import Schema
-from trust_recourse.schema.steps import ratio
+from trust_recourse.schema.multiples import ratio
 
 POINTS = Words(
     "points", "bin", "features",

@@ -35,7 +35,8 @@ from trust_recourse.models.sums.slopes import Line, noise, radius
 from trust_recourse.question import Radius
 from trust_recourse.question.cost import Cost
 from trust_recourse.schema import ActionSet, FeatureActions, Schema
-from trust_recourse.schema.steps import ratio
+from trust_recourse.schema.multiples import ratio
+from trust_recourse.schema.noise import steps_to_ends
 
 FEWEST = 256  # candidates from which on a question is reduced before it is searched
 
@@ -277,7 +278,7 @@ class SlopedScore(Score):
         """The features that may move."""
         each = zip(schema, codes.tolist(), steps.tolist(), strict=True)
         return [
-            self._line(f, code, feature.scale, step, *feature.reach(code))
+            self._line(f, code, feature.scale, step, *steps_to_ends(feature, code))
             for f, (feature, code, step) in enumerate(each)
             if not (math.isnan(step) or math.isnan(code))
         ]

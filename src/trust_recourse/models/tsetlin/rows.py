@@ -15,6 +15,7 @@ from trust_recourse.io.frames import as_pandas
 from trust_recourse.io.wording import some
 from trust_recourse.models import model_file
 from trust_recourse.schema import Schema
+from trust_recourse.schema.derived import check_rows
 
 if TYPE_CHECKING:
     from trust_recourse.models.tsetlin.machines import Machine
@@ -65,7 +66,7 @@ def training_data(model: Machine, X: Any, y: Any, classes: Any) -> tuple[Floats,
             f"y holds labels of type {labels.dtype}; expected texts, booleans or numbers of at "
             "most 64 bits, which a model file can hold"
         ) from None
-    model.schema_.check_rows(X)
+    check_rows(model.schema_, X)
     return model.schema_.encode(X), known_classes(model, y)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 SELDOM = ("scipy.stats",)  # scikit-learn imports it
 
 
-class _Later(ModuleType):
+class _Deferred(ModuleType):
     """Stands for a module until something of it is used."""
 
     def __getattr__(self, name: str) -> Any:
@@ -19,7 +19,7 @@ class _Later(ModuleType):
         return getattr(import_module(self.__name__), name)
 
 
-def put_off() -> None:
-    """Put off loading modules that are seldom used; those already loaded stay."""
+def defer_seldom() -> None:
+    """Load modules that are seldom used when something of them is; those loaded stay."""
     for name in SELDOM:
-        sys.modules.setdefault(name, _Later(name))
+        sys.modules.setdefault(name, _Deferred(name))

@@ -17,6 +17,7 @@ from trust_recourse.schema.errors import SchemaError
 from trust_recourse.schema.relations import (
     LIST,
     Box,
+    Changes,
     Relation,
     Row,
     Way,
@@ -38,7 +39,7 @@ def _moved(before: Row, after: Row) -> int:
     return sum(not same(a, b) for a, b in zip(before, after, strict=True))
 
 
-def _undone(before: Row, after: Row) -> Iterator[tuple[int, float]]:
+def _undone(before: Row, after: Row) -> Changes:
     """Each change taken back by itself."""
     each = enumerate(zip(before, after, strict=True))
     return ((k, a) for k, (a, b) in each if not same(a, b))
@@ -106,16 +107,11 @@ class FewChange(Relation):
         gains = [equal(codes, own).astype(np.float64) - 1.0 for codes, own in each]
         yield [gains[0] + self.most, *gains[1:]]
 
-    def mended(
-        self,
-        before: Row,
-        after: Row,
-        actions: Sequence[FeatureActions],  # noqa: ARG002
-    ) -> Iterator[tuple[int, float]]:
+    def mended(self, before: Row, after: Row, actions: Sequence[FeatureActions]) -> Changes:
         """Take back any of the changes."""
         return _undone(before, after)
 
-    def limits(self, actions: Sequence[FeatureActions], others: bool) -> bool:  # noqa: ARG002
+    def limits(self, actions: Sequence[FeatureActions], others: bool) -> bool:
         """Say whether it forbids a person something that the features' own rules allow them."""
         return sum(each.free for each in actions) > self.most
 
@@ -150,7 +146,7 @@ class Together(Relation):
         """The features that it is about."""
         return self.members
 
-    def check(self, schema: Schema) -> None:  # noqa: ARG002
+    def check(self, schema: Schema) -> None:
         """Refuse one that is alone."""
         _expect_several(self)
 
@@ -178,16 +174,14 @@ class Together(Relation):
         yield [only(each) for each in stays]
         yield [only(~each) for each in stays]
 
-    def mended(
-        self, before: Row, after: Row, actions: Sequence[FeatureActions]
-    ) -> Iterator[tuple[int, float]]:
+    def mended(self, before: Row, after: Row, actions: Sequence[FeatureActions]) -> Changes:
         """Take back one of the changes, or make one that is lacking, as near as there is."""
         yield from _undone(before, after)
         for k, (own, now) in enumerate(zip(before, after, strict=True)):
             if same(own, now):
                 yield from ((k, value) for value in itertools.islice(_nearest(actions[k]), 1))
 
-    def limits(self, actions: Sequence[FeatureActions], others: bool) -> bool:  # noqa: ARG002
+    def limits(self, actions: Sequence[FeatureActions], others: bool) -> bool:
         """Say whether it forbids a person something: to change some of them alone."""
         return any(each.free for each in actions)
 
@@ -233,7 +227,7 @@ class OneOf(Relation):
                 expected = f"expected {name!r} to be a boolean, or a number that is 0 or 1"
                 raise SchemaError(f"relation {self}: {expected}")
 
-    def holds(self, before: Row, after: Row) -> bool:  # noqa: ARG002
+    def holds(self, before: Row, after: Row) -> bool:
         """Say whether one is 1 and the others are 0."""
         ones = sum(code == 1.0 for code in after)
         known = all(code in (0.0, 1.0) for code in after)
@@ -250,7 +244,7 @@ class OneOf(Relation):
         few = "at most one" if self.at_most else "just one"
         return f"{few} of {_titles(schema, self.members)} may be yes (1)"
 
-    def possible(self, before: Row, box: Box) -> bool:  # noqa: ARG002
+    def possible(self, before: Row, box: Box) -> bool:
         """Say whether some row of a box keeps it."""
         return any(
             all((codes == code).any() for codes, code in zip(box, row, strict=True))
@@ -276,30 +270,25 @@ class OneOf(Relation):
         for k in range(n):
             yield [float(j == k) for j in range(n)]
 
-    def ways(self, before: Row, box: Box) -> Iterator[Way]:  # noqa: ARG002
+    def ways(self, before: Row, box: Box) -> Iterator[Way]:
         """By each of them."""
         for row in self._rows():
             yield [only(codes == code) for codes, code in zip(box, row, strict=True)]
 
-    def mended(
-        self,
-        before: Row,  # noqa: ARG002
-        after: Row,
-        actions: Sequence[FeatureActions],
-    ) -> Iterator[tuple[int, float]]:
+    def mended(self, before: Row, after: Row, actions: Sequence[FeatureActions]) -> Changes:
         """Turn one of them over."""
         for k, code in enumerate(after):
             other = 0.0 if code == 1.0 else 1.0
             if actions[k].allows(other):
                 yield k, other
 
-    def limits(self, actions: Sequence[FeatureActions], others: bool) -> bool:  # noqa: ARG002
+    def limits(self, actions: Sequence[FeatureActions], others: bool) -> bool:
         """Say whether it forbids a person something that the features' own rules allow them."""
         return any(each.free for each in actions)
 
 
 def _nearest(actions: FeatureActions) -> Iterator[float]:
-    """The other values, nearest first, as far as they can be told one by one."""
+    """The other values, nearest first; of a number only the nearest on either side."""
     own = actions.own
     if actions.choices is not None or math.isnan(own):
         yield from (code for code in actions.values().tolist() if not same(code, own))

@@ -58,6 +58,30 @@ def multiple_above(step: float | None, limit: float) -> float:
     return 0.0 - multiple_below(step, -limit)  # multiples mirror at 0
 
 
+def nearest_multiple(value: float, step: float | None) -> float:
+    """The multiple of a step that is nearest to a value, of two the smaller."""
+    if step is None or not math.isfinite(value):
+        return value
+    below = multiple_below(step, value)
+    if value <= halfway(below, step):
+        return below
+    return multiple_above(step, value)
+
+
+def halfway(multiple: float, step: float | None) -> float:
+    """The greatest float that is rounded to a multiple, or to a lesser one."""
+    if step is None or math.isinf(multiple):
+        return multiple
+    exact = Fraction(*ratio(multiple)) + Fraction(*ratio(step)) / 2
+    nearest = float(exact)
+    return nearest if nearest <= exact else math.nextafter(nearest, -math.inf)
+
+
+def before_rounding(edge: float, step: float | None) -> float:
+    """The greatest float that is rounded to at most an edge."""
+    return halfway(multiple_below(step, edge), step)
+
+
 def moved(values: Floats, step: float, counts: Floats) -> Floats:
     """Each value and so many steps more, as a person would add them up; ±∞ stay.
 
