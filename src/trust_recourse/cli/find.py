@@ -16,8 +16,8 @@ from trust_recourse.cli.root import option
 
 if TYPE_CHECKING:
     from trust_recourse import Option, Recourse, Result
+    from trust_recourse.answers.measurements import HowFar, Safety
     from trust_recourse.certificate import Certificate
-    from trust_recourse.report.answers import Safety
 
 ABOUT = "All of it is about the model: that it would say yes, not that the world would change."
 SAMPLED = ", as a 95% interval where noisy copies were counted"
@@ -73,8 +73,8 @@ def find(
         trust-recourse find model.safetensors --data patients.csv --row 9 \
             --confidence 0.7 --certificate proof.json
     """
-    from trust_recourse.report.answers import answers, how_far, safety
-    from trust_recourse.report.answers import ranges as told_ranges
+    from trust_recourse.answers.document import AnswerDocument, ranges_of
+    from trust_recourse.answers.measurements import how_far, safety
 
     for path in (certificate, save):
         can_be_written(path, person.model, person.schema, person.data, force=force)
@@ -91,14 +91,14 @@ def find(
         result = asked.put(recourse, x)
         proof, unproved = _proof(result, certificate, question.seconds(asked.time_limit))
         safe, far = safety(result), how_far(result)
-        wide = told_ranges(result) if ranges else None
+        wide = ranges_of(result) if ranges else ()
     answered = not any(status in UNANSWERED for status in result.status.values())
     if proof is not None and certificate is not None:
         proof.save(certificate)
     if save is not None:
         result.save(save)
     if json:
-        page.say_json(answers(result, safe, far, wide))
+        page.say_json(AnswerDocument.of(result, safe, far, wide).to_dict())
         if unproved:
             page.say(f"{certificate}: {unproved}", err=True)
     else:
@@ -170,10 +170,12 @@ def decision(result: Result, person: question.Values, *, verbose: bool = False) 
     return f"{person.words} is {result.verdict}{line}\n{values}"
 
 
-def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked: int) -> None:
+def _show(
+    console: Console, result: Result, safe: list[Safety], far: HowFar | None, asked: int
+) -> None:
+    from trust_recourse.answers.measurements import SIGMA
     from trust_recourse.io.wording import AT_LEAST, distance, is_bound, significant
     from trust_recourse.question.question import option_name
-    from trust_recourse.report.answers import SIGMA
 
     if result.options:
         table = page.table(
@@ -242,9 +244,9 @@ def words(result: Result, option: Option) -> str:
     return "\n".join(each) or "no change"
 
 
-def what_is_known(console: Console, result: Result, far: Any) -> None:
+def what_is_known(console: Console, result: Result, far: HowFar | None) -> None:
     """What is known of each confidence, and where one is out of reach, how far they get."""
-    from trust_recourse.report.answers import beyond_words, highest
+    from trust_recourse.answers.measurements import beyond_words, highest
 
     proves = result.engine == "exact"
     more = f", {result.extra_constraints}" if result.extra_constraints else ""
@@ -264,9 +266,9 @@ def what_is_known(console: Console, result: Result, far: Any) -> None:
     missed = [target for target, status in result.status.items() if status == "infeasible"]
     least = min(missed, key=lambda target: target.confidence)
     console.print(f"{highest(result)} is {result.reach(least)}.")
-    for lifted in far["binding"]:
+    for lifted in far.binding.to_dict("records"):
         surely = "" if lifted["proved"] else "at least "
         reached = result.formatted(lifted["reachable"], least)
         console.print(f"  if {lifted['if']}: {surely}{reached}")
-    if words := beyond_words(len(far["binding"]), far["binding_open"]):
+    if words := beyond_words(len(far.binding), far.binding.attrs["open"]):
         console.print(words)

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from trust_recourse import __version__
 from trust_recourse.answers.explain import explainable
+from trust_recourse.answers.measurements import beyond, beyond_words, highest
 from trust_recourse.certificate import Certificate, CertificateError, check
 from trust_recourse.io.wording import distance, floored, in_few_digits, is_bound
 from trust_recourse.question.question import Option, Status, Target, option_name
 from trust_recourse.question.vocabulary import HELP, SPAN, outside
-from trust_recourse.report.answers import beyond, beyond_words, highest
 from trust_recourse.report.content import Document, PictureBlock, Printed, blocks, clean
 from trust_recourse.report.protected import uses
 from trust_recourse.report.reasons import Reason, principal

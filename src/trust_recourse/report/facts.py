@@ -14,9 +14,9 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from trust_recourse.answers.explain import depends, explainable
+from trust_recourse.answers.measurements import beyond
 from trust_recourse.io.wording import brief, ceiled, in_few_digits
 from trust_recourse.question.question import Option, Reach, Status, Survival, Target
-from trust_recourse.report.answers import beyond
 from trust_recourse.report.beside import beside
 from trust_recourse.report.confidence import level, out_of_100
 from trust_recourse.report.content import clean

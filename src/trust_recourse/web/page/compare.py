@@ -9,8 +9,8 @@ from nicegui import ui
 
 from trust_recourse.answers.explain import Mover, RuleExplanation, explainable
 from trust_recourse.answers.explain.comparison import Writing
+from trust_recourse.answers.measurements import SIGMA
 from trust_recourse.question.question import option_name
-from trust_recourse.report.answers import SIGMA
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import grid, note, status_line
 from trust_recourse.web.page.question import with_kept
