@@ -30,7 +30,7 @@ from trust_recourse.io.cancel import Cancelled, check
 from trust_recourse.ledger import Head, LedgerChangedError, LedgerError, LedgerUnavailableError
 from trust_recourse.ledger.store import ENTRIES
 from trust_recourse.question.cost import Cost
-from trust_recourse.report.institution import Institution
+from trust_recourse.report.letter.institution import Institution
 from trust_recourse.schema import SchemaError
 from trust_recourse.web.bodies import Rules
 from trust_recourse.web.problems import problem_of

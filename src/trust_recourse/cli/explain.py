@@ -49,7 +49,7 @@ def explain(
     from trust_recourse.answers.document import AnswerDocument
     from trust_recourse.answers.measurements import how_far
     from trust_recourse.io.files import write_whole
-    from trust_recourse.report.papers import explanation_paper
+    from trust_recourse.report.exports import explanation_paper
 
     can_be_printed(out, person.model, person.schema, person.data, force=force)
     can_be_drawn(png, person.model, person.schema, person.data, force=force)

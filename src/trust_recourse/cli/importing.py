@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from trust_recourse import Schema
     from trust_recourse.models.readers.library import Imported, Read
-    from trust_recourse.report.agreement import Agreement
+    from trust_recourse.report.model.agreement import Agreement
 
 
 NAMES = "the names of the classes"  # how what is assumed of them begins among the unchecked
@@ -133,7 +133,7 @@ def import_(
     from trust_recourse.answers.retraining import remove_all, save_all
     from trust_recourse.models.readers import library as sums
     from trust_recourse.question.question import Question
-    from trust_recourse.report.codes import codes_read
+    from trust_recourse.report.model.sentinels import codes_read
     from trust_recourse.report.protected import uses
 
     can_be_written(out, file, schema, data, force=force)
@@ -218,7 +218,7 @@ def _agreements(
     `told` are the column's labels for the model's classes. Where no class is named as wanted, each
     is compared.
     """
-    from trust_recourse.report.agreement import Agreement
+    from trust_recourse.report.model.agreement import Agreement
 
     if rows is None or truth is None:
         return []

@@ -25,8 +25,8 @@ from trust_recourse.io.wording import near
 from trust_recourse.question import question
 from trust_recourse.question.cost import why_no_sum
 from trust_recourse.question.vocabulary import HELP, Mode, PlausibleBy, outside
-from trust_recourse.report.institution import SHARED
-from trust_recourse.report.shortfall import Method
+from trust_recourse.report.letter.institution import SHARED
+from trust_recourse.report.letter.shortfall import Method
 from trust_recourse.search.engines import Anywhere
 from trust_recourse.search.frontier import FINEST
 
