@@ -270,7 +270,7 @@ class LetterFacts:
         schema = self.result.recourse.schema
         lifted, then = str(table["if"][0]), self.words.written(table["reachable"][0])
         relations = {f"{WITHOUT} {each.sentence(schema)}": each for each in schema.relations}
-        if self.words.language.code != "en":  # the words of limits are in English
+        if not self.words.language.english:  # the words of limits are in English
             between = relations[lifted].names if lifted in relations else self._limited(lifted)
             return say(
                 "One of the limits set for changes matters most, that on %(names)s. Without it, "

@@ -334,7 +334,7 @@ def _blocks(
     spoken = told.words.language
     return blocks(
         profile.template, language=spoken, told=told, words=told.words, profile=profile,
-        dated=dated, until=until, kept=kept, most=MOST_LETTERS, english=spoken.code == "en",
+        dated=dated, until=until, kept=kept, most=MOST_LETTERS, english=spoken.english,
         day=spoken.day, level=told.words.level, number=lambda value: spoken.number(str(value)),
         out_of_100=out_of_100, cut=cut, joined=spoken.joined, some=told.words.some, **texts,
     )  # fmt: skip
