@@ -20,9 +20,9 @@ from trust_recourse.report.language import flat
 REPORT = Path(__file__).parents[1] / "src" / "trust_recourse" / "report"
 TEMPLATES = ("letter.jinja", "letter_us.jinja", "letter_eu.jinja")
 MODULES = (
-    "letter/comparison.py",
+    "letter/standing.py",
     "letter/facts.py",
-    "letter/wording.py",
+    "letter/phrasing.py",
     "letter/write.py",
     "language.py",
 )

@@ -37,10 +37,10 @@ from trust_recourse.question.question import Status
 from trust_recourse.report.content import TableBlock
 from trust_recourse.report.language import ENGLISH
 from trust_recourse.report.letter.institution import Institution
+from trust_recourse.report.letter.phrasing import Wording
 from trust_recourse.report.letter.profiles import LateLetterError, MissingFieldsError, profile_of
 from trust_recourse.report.letter.reason_codes import ReasonCodes
 from trust_recourse.report.letter.reasons import Reason, principal
-from trust_recourse.report.letter.wording import Wording
 from trust_recourse.web.state import AppState
 
 PAGE = Path(__file__).parents[2] / "docs" / "letter-rules.md"

@@ -140,7 +140,7 @@ def _proof(
 
 def _doubt(recourse: Recourse, x: dict[str, Any]) -> None:
     """Say on the side which values of a person look like codes for missing."""
-    from trust_recourse.report.model.sentinels import codes_read
+    from trust_recourse.report.model.sentinel_rows import codes_read
 
     for each in codes_read(recourse.schema, recourse.schema.encode(x)):
         page.say(f"Suspicion: {each.sentence}", err=True)

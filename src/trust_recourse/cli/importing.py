@@ -133,7 +133,7 @@ def import_(
     from trust_recourse.answers.retraining import remove_all, save_all
     from trust_recourse.models.readers import library as sums
     from trust_recourse.question.question import Question
-    from trust_recourse.report.model.sentinels import codes_read
+    from trust_recourse.report.model.sentinel_rows import codes_read
     from trust_recourse.report.protected import uses
 
     can_be_written(out, file, schema, data, force=force)

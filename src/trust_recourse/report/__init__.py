@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from trust_recourse.report.model.calibration import reliability_curve as reliability_curve
     from trust_recourse.report.model.data_checks import Suspicion as Suspicion
     from trust_recourse.report.model.data_checks import check_table as check_table
-    from trust_recourse.report.model.report import ModelReport as ModelReport
-    from trust_recourse.report.model.report import holdout_report as holdout_report
-    from trust_recourse.report.model.report import model_report as model_report
+    from trust_recourse.report.model.model_report import ModelReport as ModelReport
+    from trust_recourse.report.model.model_report import holdout_report as holdout_report
+    from trust_recourse.report.model.model_report import model_report as model_report
 
 _HOMES = {
     "BASELINE": "model.baselines",
     "BOOSTING": "model.baselines",
     "Calibration": "model.calibration",
-    "ModelReport": "model.report",
+    "ModelReport": "model.model_report",
     "Suspicion": "model.data_checks",
     "check_calibration": "model.calibration",
     "check_table": "model.data_checks",
     "expected_calibration_error": "model.calibration",
-    "holdout_report": "model.report",
-    "model_report": "model.report",
+    "holdout_report": "model.model_report",
+    "model_report": "model.model_report",
     "reliability_curve": "model.calibration",
 }
 __all__ = sorted(_HOMES)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from trust_recourse.answers.explain import Explanation, Mover
     from trust_recourse.answers.result import Result
-    from trust_recourse.report.model.report import ModelReport
+    from trust_recourse.report.model.model_report import ModelReport
     from trust_recourse.schema import Feature
 
 SHOWN = 10  # rules or terms of an attribution, and tightenings, that are told one by one

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from trust_recourse.answers.explain import Explanation
     from trust_recourse.answers.result import Result
-    from trust_recourse.report.model.report import ModelReport
+    from trust_recourse.report.model.model_report import ModelReport
 
 ABOUT = "All of this is about the model: that it would say yes, not that the world would change."
 MOVERS = 20  # rules or terms that are told one by one

@@ -1,7 +1,7 @@
 """The letter to a person: `letter` writes it.
 
 `facts` are what it says · `offers` the options that it offers, searched for before it is written ·
-`wording` how it writes values and confidences · `reasons` of a refusal, by the `shortfall` beside
+`phrasing` how it writes values and confidences · `reasons` of a refusal, by the `shortfall` beside
 other applicants · `profiles` what the law of a place asks for · `institution` what all letters of
 one share · `reason_codes` its own list · `refusal` the reasons before there is a letter.
 """

@@ -18,7 +18,6 @@ from trust_recourse.io.wording import ceiled, in_few_digits
 from trust_recourse.question.question import Option, Reach, Status, Survival, Target
 from trust_recourse.report.content import clean
 from trust_recourse.report.language import Language
-from trust_recourse.report.letter.comparison import beside
 from trust_recourse.report.letter.offers import (
     MOST_OFFERS,
     FoundOffers,
@@ -29,10 +28,11 @@ from trust_recourse.report.letter.offers import (
     unmet,
 )
 from trust_recourse.report.letter.percent import out_of_100
+from trust_recourse.report.letter.phrasing import Wording, cut
 from trust_recourse.report.letter.reason_codes import ReasonCodes
 from trust_recourse.report.letter.reasons import Reason, principal, reasons
 from trust_recourse.report.letter.shortfall import Method, Shortfall
-from trust_recourse.report.letter.wording import Wording, cut
+from trust_recourse.report.letter.standing import beside
 from trust_recourse.schema.lifted import WITHOUT
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from trust_recourse.report.content import ListBlock, blocks
 from trust_recourse.report.display_names import titled
 from trust_recourse.report.language import ENGLISH
 from trust_recourse.report.letter.facts import letter_facts
+from trust_recourse.report.letter.phrasing import cut
 from trust_recourse.report.letter.profiles import Profile
 from trust_recourse.report.letter.reason_codes import ReasonCodes
 from trust_recourse.report.letter.shortfall import method_of
-from trust_recourse.report.letter.wording import cut
 from trust_recourse.report.protected import guarded
 
 if TYPE_CHECKING:

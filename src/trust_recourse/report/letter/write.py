@@ -24,11 +24,11 @@ from trust_recourse.report.language import ENGLISH, Language, language_of
 from trust_recourse.report.letter.facts import LetterFacts, letter_facts
 from trust_recourse.report.letter.offers import Offer
 from trust_recourse.report.letter.percent import out_of_100
+from trust_recourse.report.letter.phrasing import cut
 from trust_recourse.report.letter.profiles import LetterError, Profile, date
 from trust_recourse.report.letter.reason_codes import ReasonCodes
 from trust_recourse.report.letter.reasons import Reason
 from trust_recourse.report.letter.shortfall import METHODS, Method, Shortfall, method_of
-from trust_recourse.report.letter.wording import cut
 from trust_recourse.report.protected import guarded
 
 if TYPE_CHECKING:
