@@ -48,10 +48,10 @@ from trust_recourse.models import Additive, Grid, Kernel, Score, UnreadableError
 from trust_recourse.models.readers import scorecard
 from trust_recourse.population import batch
 from trust_recourse.population.batch import Job
-from trust_recourse.report.calibration import reliability_curve
-from trust_recourse.report.institution import Institution
 from trust_recourse.report.letter import ProtectedReasonError, UnsignedReviewError
-from trust_recourse.report.profiles import LateLetterError, MissingFieldsError
+from trust_recourse.report.letter.institution import Institution
+from trust_recourse.report.letter.profiles import LateLetterError, MissingFieldsError
+from trust_recourse.report.model.calibration import reliability_curve
 from trust_recourse.schema import FewChange, OneOf, SchemaError, Together, proposals
 from trust_recourse.web.state import AppState, Limits
 

@@ -35,12 +35,12 @@ from trust_recourse.ledger.letters import check_letter
 from trust_recourse.models import Additive
 from trust_recourse.question import Status
 from trust_recourse.report.content import TableBlock
-from trust_recourse.report.facts import LetterFacts
-from trust_recourse.report.institution import Institution
 from trust_recourse.report.language import ENGLISH
-from trust_recourse.report.profiles import LateLetterError, MissingFieldsError, profile_of
-from trust_recourse.report.reason_codes import ReasonCodes
-from trust_recourse.report.reasons import Reason, principal
+from trust_recourse.report.letter.institution import Institution
+from trust_recourse.report.letter.phrasing import Wording
+from trust_recourse.report.letter.profiles import LateLetterError, MissingFieldsError, profile_of
+from trust_recourse.report.letter.reason_codes import ReasonCodes
+from trust_recourse.report.letter.reasons import Reason, principal
 from trust_recourse.web.state import AppState
 
 PAGE = Path(__file__).parents[2] / "docs" / "letter-rules.md"
@@ -1137,7 +1137,7 @@ def test_what_the_offer_leaves_alone_and_the_model_does_not_use_is_said():
     told = flat(written("us"))
     assert "The model does not use calls." in told
     _, _, asked = world()
-    facts = LetterFacts(asked, ENGLISH, 1.0)
+    facts = Wording(asked, ENGLISH)
     assert facts.any_of(["age", "sex"]) == "age or sex"
     assert facts.any_of(["age", "sex", "home"]) == "age, sex or home"
     result, X = guarded()

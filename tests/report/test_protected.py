@@ -28,10 +28,10 @@ from trust_recourse import (
     model_report,
 )
 from trust_recourse.cli import app
-from trust_recourse.report.institution import Institution
+from trust_recourse.report.letter.institution import Institution
+from trust_recourse.report.letter.reasons import principal
+from trust_recourse.report.letter.reasons import reasons as reasons_of
 from trust_recourse.report.protected import Use, uses
-from trust_recourse.report.reasons import principal
-from trust_recourse.report.reasons import reasons as reasons_of
 from trust_recourse.schema import SchemaError
 from trust_recourse.web.state import AppState, Limits
 from worlds import LINKS, conclude, paper_machine, random_machine

@@ -24,7 +24,7 @@ from trust_recourse import Feature, Ledger, Recourse, Schema
 from trust_recourse.cli import app
 from trust_recourse.cli.serve import Service
 from trust_recourse.question import Question, Target
-from trust_recourse.report.profiles import PROFILES
+from trust_recourse.report.letter.profiles import PROFILES
 from trust_recourse.web.page.cancellation import said
 from trust_recourse.web.page.cards import highest_words
 from trust_recourse.web.page.compare import AS_CARDS

@@ -15,13 +15,14 @@ from typer.testing import CliRunner
 
 from page_server import loans
 from trust_recourse import Ledger, Option, Recourse, Schema, load
+from trust_recourse.answers.document import AnswerDocument
+from trust_recourse.answers.measurements import safety
 from trust_recourse.cli import app
 from trust_recourse.io.scalars import plain
 from trust_recourse.question import Target
 from trust_recourse.question.vocabulary import TIME_LIMIT, outside
-from trust_recourse.report.answers import answers, safety
 from trust_recourse.report.letter import letter
-from trust_recourse.report.refusal import refusal
+from trust_recourse.report.letter.refusal import refusal
 from trust_recourse.web import bodies
 from trust_recourse.web.page.cards import limit_words
 from trust_recourse.web.page.frontier_chart import FrontierChart
@@ -79,7 +80,7 @@ def test_nothing_is_left_of_an_answer_once_its_question_is_another(asking, chang
 
 def told(result):
     """An answer as it is printed and sent."""
-    return json.loads(json.dumps(answers(result, safety(result))))
+    return json.loads(json.dumps(AnswerDocument.of(result, safety(result)).to_dict()))
 
 
 @pytest.mark.parametrize("more", [{}, {"n_options": 3}, {"max_changes": 1}, {"confidence": 0.8}])

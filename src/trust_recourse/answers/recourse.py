@@ -10,11 +10,11 @@ from typing import Any
 
 import pandas as pd
 
-from trust_recourse.answers import ask, many
-from trust_recourse.answers.result import EXTRA, Result, of_model, read, unproved
+from trust_recourse.answers import ask, many, result_file
+from trust_recourse.answers.result import EXTRA, Result, unproved
 from trust_recourse.answers.retraining import BootstrapEnsemble, Bootstraps
 from trust_recourse.io.frames import Frame
-from trust_recourse.io.scalars import Floats, plain, python
+from trust_recourse.io.scalars import Floats, python
 from trust_recourse.models.readers.read_model import ReadModel, own_threshold
 from trust_recourse.models.seam import Score
 from trust_recourse.question import (
@@ -113,27 +113,26 @@ class Recourse:
         Schema, cost, wanted class and decision threshold are those of the file; costs and
         confidences are computed again.
         """
-        told = read(path)
+        told = result_file.read(path)
         if hasattr(model, "score_of"):
-            of_model(path, told, model)  # before all else of the file is believed
-        if told.get("given_again"):
+            result_file.refuse_other_model(path, told, model)  # before all else is believed
+        if told.given_again:
             raise ValueError(
                 f"{path}: its cost has functions of its own, which no file holds; read it by "
                 "Result.load(path, recourse)"
             )
         try:
-            schema = Schema.from_dict(told["schema"], source=str(path))
+            schema = Schema.from_dict(told.schema, source=str(path))
             first = schema
-            if "model_schema" in told and not hasattr(model, "score_of"):
-                first = Schema.from_dict(told["model_schema"], source=str(path))
-            classes = getattr(model, "classes_", [0, 1])
+            if told.model_schema is not None and not hasattr(model, "score_of"):
+                first = Schema.from_dict(told.model_schema, source=str(path))
             recourse = cls(
-                model, first, Cost(**told["cost"]), wanted=plain(classes[told["wanted"]]),
-                decision_threshold=told["decision_threshold"],
+                model, first, Cost(**told.cost), wanted=told.wanted,
+                decision_threshold=told.decision_threshold,
             )  # fmt: skip
-            return Result.load(path, recourse if first is schema else recourse.replaced(schema))
         except (KeyError, IndexError, TypeError, OverflowError) as error:
-            raise ValueError(f"{path}: damaged ({error!r}); save the result again") from None
+            raise result_file.damaged(path, error) from None
+        return Result.load(path, recourse if first is schema else recourse.replaced(schema))
 
     # ------------------------------------------------------------ one person
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import time
@@ -10,12 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
 
+from trust_recourse.answers import document, result_file
 from trust_recourse.answers.explain import (
     FRAGILE,
     Comparison,
@@ -28,10 +27,10 @@ from trust_recourse.answers.explain import (
     places,
 )
 from trust_recourse.answers.robustness import COPIES, Robustness, radius_boxes, robustness
-from trust_recourse.certificate import Certificate, Proof, cost_parts, parts, shortened, why_not
-from trust_recourse.io import cancel, markup, strict_json
+from trust_recourse.certificate import Certificate, Proof, parts, shortened, why_not
+from trust_recourse.io import cancel, markup
 from trust_recourse.io.files import write_whole
-from trust_recourse.io.scalars import Floats, plain
+from trust_recourse.io.scalars import Floats
 from trust_recourse.io.wording import ceiled, level, significant, some
 from trust_recourse.models.softmax import Lead, told_shares
 from trust_recourse.question import (
@@ -47,7 +46,7 @@ from trust_recourse.question import (
     formatted,
     option_name,
 )
-from trust_recourse.question.fewest import Fewest, n_changes
+from trust_recourse.question.fewest import Fewest
 from trust_recourse.question.vocabulary import TIME_LIMIT
 from trust_recourse.search.binding import binding
 from trust_recourse.search.counterexample import Budget
@@ -60,8 +59,6 @@ if TYPE_CHECKING:
 
     from trust_recourse.answers.recourse import Recourse
 
-KIND, FORMAT = "trust-recourse result", 3
-READ = (2, 3)  # format 2 had no question
 NAMED = 3  # features that a line about them names
 OTHER = "the cheapest that leaves alone at least half of what each cheaper way changes"
 EXTRA = "a plausibility test, min_radius or survives"  # that no proof covers
@@ -612,20 +609,8 @@ class Result:
 
     def to_frame(self) -> pd.DataFrame:
         """One row per option, its values in the person's own units."""
-        rows = [
-            {
-                "target": o.target.confidence,
-                "status": str(o.status),
-                "cost": o.cost,
-                "lower_bound": o.lower_bound,
-                "confidence": o.confidence,
-                "changes": self.words(o),
-                **o.x,
-            }
-            for o in self.options
-        ]
-        head = ["target", "status", "cost", "lower_bound", "confidence", "changes"]
-        return pd.DataFrame(rows, columns=[*head, *self.factual.index])
+        rows = [document.row(self, at) for at in range(len(self.options))]
+        return pd.DataFrame(rows, columns=[*document.HEAD, *self.factual.index])
 
     def words(self, option: Option) -> str:
         """The changes of an option, in the person's own units."""
@@ -833,35 +818,7 @@ class Result:
         `Recourse.read` reads them again with the model alone, `Result.load` with a recourse.
         """
         self.check_model()
-        told = {
-            "kind": KIND,
-            "format": FORMAT,
-            **_rules(self.recourse),
-            **_read_with(self.recourse),
-            "question": self.question.to_dict(),
-            "engine": self.engine,
-            "extra_constraints": self.extra_constraints,
-            "factual": [plain(value) for value in self.factual],
-            "confidence": self.confidence,
-            "targets": [
-                {**target.to_dict(), "status": str(status), "nodes": self.nodes.get(target, 0)}
-                | ({"survival": self.survival[target].to_dict()} if target in self.survival else {})
-                | ({"fewest": self.fewest[target].to_dict()} if target in self.fewest else {})
-                for target, status in self.status.items()
-            ],
-            "options": [
-                {
-                    "target": list(self.status).index(option.target),
-                    "x": [plain(value) for value in option.x],
-                    "cost": option.cost,
-                    "confidence": option.confidence,
-                    "status": str(option.status),
-                    "lower_bound": option.lower_bound,
-                }
-                for option in self.options
-            ],
-        }
-        write_whole(path, json.dumps(told, ensure_ascii=False, indent=1))
+        write_whole(path, result_file.ResultFile.of_result(self).to_json())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], recourse: Recourse) -> Result:
@@ -869,105 +826,22 @@ class Result:
 
         Costs and confidences are computed again; a file that says otherwise is refused.
         """
-        told = read(path)
-        of_model(path, told, recourse.model, recourse.library is not None)
-        for name, value in _rules(recourse).items():
-            if told.get(name) != value:
+        told = result_file.read(path)
+        result_file.refuse_other_model(path, told, recourse.model, recourse.library is not None)
+        rules = result_file.rules(recourse) | {
+            "wanted": recourse.wanted, "decision_threshold": recourse.decision_threshold,
+        }  # fmt: skip
+        for name, value in rules.items():
+            if getattr(told, name) != value:
                 raise ValueError(f"{path}: the {name} is not that of the recourse it is read with")
         try:
-            return cls._of(path, told, recourse)
+            made = cls(**told.fields_of(recourse))
+            told.refuse_other(result_file.ResultFile.of_result(made))
         except (KeyError, IndexError, TypeError, OverflowError) as error:
-            raise ValueError(f"{path}: damaged ({error!r}); save the result again") from None
-
-    @classmethod
-    def _of(cls, path: str | os.PathLike[str], told: dict[str, Any], recourse: Recourse) -> Result:
-        schema = recourse.schema
-        factual = schema.row(dict(zip(schema.names, told["factual"], strict=True)))
-        action_set = schema.action_set(factual)
-        line = recourse.decision_threshold
-        targets = [
-            Target(t["confidence"], t["mode"], t["tolerance"], line) for t in told["targets"]
-        ]
-        options = []
-        for each in told["options"]:
-            codes = schema.action_set(dict(zip(schema.names, each["x"], strict=True))).own
-            option = recourse.option(
-                action_set, factual, targets[_held(each, "target", int)], Point(codes, 0.0, 0.0),
-                Status(each["status"]), _held(each, "lower_bound", float, int),
-            )  # fmt: skip
-            for name in ("cost", "confidence"):
-                if not abs(getattr(option, name) - _held(each, name, float, int)) <= 1e-9:
-                    raise ValueError(
-                        f"{path}: an option's {name} is {each[name]}, but the model and the cost "
-                        f"make it {getattr(option, name)}"
-                    )
-            options.append(option)
-        each_target = [*zip(targets, told["targets"], strict=True)]
-        known = {t: Status(each["status"]) for t, each in each_target}
-        survival = {
-            t: Survival.from_dict(each["survival"]) for t, each in each_target if "survival" in each
-        }
-        fewest = {
-            t: Fewest.from_dict(each["fewest"]) for t, each in each_target if "fewest" in each
-        }
-        question = _asked(told, targets, recourse)
-        for target, status in known.items():
-            own = [option for option in options if option.target == target]
-            found, sparse = bool(own), question.sparse and status in (
-                Status.OPTIMAL, Status.FEASIBLE
-            )  # fmt: skip
-            many = [n_changes(action_set, option.codes) for option in own]
-            if (target in fewest) != sparse or (sparse and max(many) > fewest[target].most):
-                raise TypeError(f"fewest: given {fewest.get(target)!r} of {target.words}")
-            lasts = survival[target].lasts if target in survival else None
-            if question.survives is not None and (lasts is not True if found else lasts):
-                raise TypeError(f"survival: given {lasts!r} of {target.words}")
-            if found == (status in (Status.INFEASIBLE, Status.NOT_FOUND)):
-                has = "an option" if found else "no option"
-                raise ValueError(
-                    f"{path}: it says {status} of {target.words}, but has {has} for it"
-                )
-        return cls(
-            recourse, factual, recourse.confidence_of(action_set.own), tuple(options), known,
-            nodes={
-                target: _held(each, "nodes", int)
-                for target, each in zip(targets, told["targets"], strict=True)
-            },
-            survival=survival, fewest=fewest, engine=_held(told, "engine", str), question=question,
-            extra_constraints=_held(
-                told, "asked_more" if told["format"] == 2 else "extra_constraints", str
-            ),
-        )  # fmt: skip
-
-
-def _asked(told: dict[str, Any], targets: list[Target], recourse: Recourse) -> Question:
-    """The question of a file, once all else there agrees with it; of an old one, what it says."""
-    if told["format"] == 2:
-        levels = tuple(target.confidence for target in targets)
-        return Question(confidence=levels, mode=targets[0].mode, tolerance=targets[0].tolerance)
-    asked = Question.from_dict(told["question"])
-    lasting = {each["survival"]["asked"] for each in told["targets"] if "survival" in each}
-    line, cost = recourse.decision_threshold, asked.cost or recourse.cost
-    for part, agrees in {
-        "confidence, mode or tolerance": asked.targets(line) == tuple(targets),
-        "threshold": asked.decision_threshold in (None, line),
-        "lock or limits": asked.narrowed(recourse.schema) == recourse.schema,
-        "cost": cost.to_dict() == recourse.cost.to_dict(),
-        "engine": asked.engine in ("auto", told["engine"]),
-        "extra constraints": asked.extra_constraints(line) == told["extra_constraints"],
-        "survives": lasting <= {asked.survives},
-    }.items():
-        if not agrees:
-            raise TypeError(f"question: another {part} than the rest of the file says")
-    return asked
-
-
-def _held(told: dict[str, Any], name: str, *kinds: type) -> Any:
-    """An entry of a file, once it is of such a kind, and if a number, finite and from 0 up."""
-    value = told[name]
-    if type(value) not in kinds or not (kinds == (str,) or 0 <= value < math.inf):
-        raise TypeError(f"{name}: given {value!r}")
-    return value
+            raise result_file.damaged(path, error) from None
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+        return made
 
 
 def unproved(model: Any, engine: object, more: str = "", levels: int = 1) -> str:
@@ -982,56 +856,3 @@ def unproved(model: Any, engine: object, more: str = "", levels: int = 1) -> str
     if engine not in ("auto", "exact"):
         return f"the engine {engine} proves nothing; use exact"
     return why_not(model)
-
-
-def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a file says that `Result.save` wrote; nothing of it is believed yet."""
-    try:
-        told = strict_json.loads(Path(path).read_bytes())
-        strict_json.refuse_unusable(told)
-    except ValueError as error:
-        raise ValueError(f"{path}: not a result, or cut short: {error}") from None
-    if not isinstance(told, dict) or told.get("kind") != KIND or told.get("format") not in READ:
-        raise ValueError(
-            f"{path}: not a result of format {FORMAT}; write one by `trust-recourse find --save`, "
-            "or in Python by result.save(path)"
-        )
-    return told
-
-
-def of_model(
-    path: str | os.PathLike[str], told: dict[str, Any], model: Any, of_library: bool = False
-) -> None:
-    """Refuse answers that another model gave."""
-    given, own = told.get("fingerprint"), getattr(model, "fingerprint_", None)
-    if given != own:
-        same = (
-            ". Or is it the same, read with another schema? Then give adopt(model, schema), with "
-            "the schema that Recourse was given"
-        )
-        raise ValueError(
-            f"{path}: these answers are from another model, with the fingerprint {given}; the one "
-            f"given has {own}. Give the model that they were asked of, or ask this one anew"
-            f"{same * of_library}"
-        )
-
-
-def _read_with(recourse: Recourse) -> dict[str, Any]:
-    """The schema that a library's model was read with, before the rules and steps of a question."""
-    if recourse.library is None or not recourse.exact:
-        return {}
-    own = recourse.model.schema_
-    return {} if own == recourse.schema else {"model_schema": own.to_dict()}
-
-
-def _rules(recourse: Recourse) -> dict[str, Any]:
-    """What a question depends on beside the person and the targets."""
-    cost, unwritten = cost_parts(recourse.cost)
-    return {
-        "fingerprint": getattr(recourse.model, "fingerprint_", None),
-        "schema": recourse.schema.to_dict(),
-        "cost": cost,
-        "given_again": unwritten,
-        "wanted": recourse.wanted_at,
-        "decision_threshold": recourse.decision_threshold,
-    }

@@ -47,9 +47,10 @@ def explain(
         trust-recourse explain model.safetensors --data patients.csv --row 9 \
             --confidence 0.6 --confidence 0.7 --compare 1 2 --out why.html
     """
+    from trust_recourse.answers.document import AnswerDocument
+    from trust_recourse.answers.measurements import how_far
     from trust_recourse.io.files import write_whole
-    from trust_recourse.report.answers import answers, how_far
-    from trust_recourse.report.papers import explanation_paper
+    from trust_recourse.report.exports import explanation_paper
 
     can_be_printed(out, person.model, person.schema, person.data, force=force)
     can_be_drawn(png, person.model, person.schema, person.data, force=force)
@@ -60,7 +61,7 @@ def explain(
     if not result.options:
         far = how_far(result)
         if json:
-            output.say_json(answers(result, far=far))
+            output.say_json(AnswerDocument.of(result, far=far).to_dict())
         else:
             what_is_known(console, result, far)
         raise typer.Exit(1)

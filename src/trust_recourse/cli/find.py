@@ -18,8 +18,8 @@ from trust_recourse.question.vocabulary import PARTS
 
 if TYPE_CHECKING:
     from trust_recourse import Option, Recourse, Result
+    from trust_recourse.answers.measurements import HowFar, Safety
     from trust_recourse.certificate import Certificate
-    from trust_recourse.report.answers import Safety
 
 ABOUT = "All of it is about the model: that it would say yes, not that the world would change."
 SAMPLED = ", as a 95% interval where noisy copies were counted"
@@ -76,8 +76,8 @@ def find(
         trust-recourse find model.safetensors --data patients.csv --row 9 \
             --confidence 0.7 --certificate proof.json
     """
-    from trust_recourse.report.answers import answers, how_far, safety
-    from trust_recourse.report.answers import ranges as told_ranges
+    from trust_recourse.answers.document import AnswerDocument, ranges_of
+    from trust_recourse.answers.measurements import how_far, safety
 
     for path in (certificate, save):
         can_be_written(path, person.model, person.schema, person.data, force=force)
@@ -94,14 +94,14 @@ def find(
         result = asked.put(recourse, x)
         proof, unproved = _proof(result, certificate, asked.seconds)
         safe, far = safety(result), how_far(result)
-        wide = told_ranges(result) if ranges else None
+        wide = ranges_of(result) if ranges else ()
     answered = not any(status in UNANSWERED for status in result.status.values())
     if proof is not None and certificate is not None:
         proof.save(certificate)
     if save is not None:
         result.save(save)
     if json:
-        output.say_json(answers(result, safe, far, wide))
+        output.say_json(AnswerDocument.of(result, safe, far, wide).to_dict())
         if unproved:
             output.say(f"{certificate}: {unproved}", err=True)
     else:
@@ -143,7 +143,7 @@ def _proof(
 
 def _doubt(recourse: Recourse, x: dict[str, Any]) -> None:
     """Say on the side which values of a person look like codes for missing."""
-    from trust_recourse.report.codes import codes_read
+    from trust_recourse.report.model.sentinel_rows import codes_read
 
     for each in codes_read(recourse.schema, recourse.schema.encode(x)):
         output.say(f"Suspicion: {each.sentence}", err=True)
@@ -174,10 +174,12 @@ def decision(result: Result, person: question.Values, *, verbose: bool = False) 
     return f"{person.words} is {result.verdict}{line}\n{values}"
 
 
-def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked: int) -> None:
+def _show(
+    console: Console, result: Result, safe: list[Safety], far: HowFar | None, asked: int
+) -> None:
+    from trust_recourse.answers.measurements import SIGMA
     from trust_recourse.io.wording import AT_LEAST, distance, is_bound, significant
     from trust_recourse.question import option_name
-    from trust_recourse.report.answers import SIGMA
 
     if result.options:
         table = output.table(
@@ -246,9 +248,9 @@ def words(result: Result, option: Option) -> str:
     return "\n".join(each) or "no change"
 
 
-def what_is_known(console: Console, result: Result, far: Any) -> None:
+def what_is_known(console: Console, result: Result, far: HowFar | None) -> None:
     """What is known of each confidence, and where one is out of reach, how far they get."""
-    from trust_recourse.report.answers import beyond_words, highest
+    from trust_recourse.answers.measurements import beyond_words, highest
 
     proves = result.engine == "exact"
     more = f", {result.extra_constraints}" if result.extra_constraints else ""
@@ -268,9 +270,9 @@ def what_is_known(console: Console, result: Result, far: Any) -> None:
     missed = [target for target, status in result.status.items() if status == "infeasible"]
     least = min(missed, key=lambda target: target.confidence)
     console.print(f"{highest(result)} is {result.reach(least)}.")
-    for lifted in far["binding"]:
+    for lifted in far.binding.to_dict("records"):
         surely = "" if lifted["proved"] else "at least "
         reached = result.formatted(lifted["reachable"], least)
         console.print(f"  if {lifted['if']}: {surely}{reached}")
-    if words := beyond_words(len(far["binding"]), far["binding_open"]):
+    if words := beyond_words(len(far.binding), far.binding.attrs["open"]):
         console.print(words)

@@ -65,8 +65,8 @@ def frontier(
         trust-recourse frontier model.safetensors --data patients.csv --row 9 \
             --lock age --lock year --csv steps.csv --png steps.png
     """
+    from trust_recourse.answers.document import FrontierDocument
     from trust_recourse.io.files import write_whole
-    from trust_recourse.report.answers import steps
 
     can_be_written(csv, person.model, person.schema, person.data, force=force)
     can_be_drawn(png, person.model, person.schema, person.data, force=force)
@@ -84,7 +84,7 @@ def frontier(
 
         write_whole(png, drawn(result.plot(time_limit=time_limit)))
     if json:
-        output.say_json(steps(recourse, x, stairs))
+        output.say_json(FrontierDocument.of(recourse, x, stairs).to_dict())
         return
     output.console().print(decision(result, person, verbose=verbose))
     _show(result, stairs, everything, time_limit or 0.0)
@@ -94,12 +94,12 @@ def frontier(
 
 
 def _show(result: Result, stairs: pd.DataFrame, everything: bool, limit: float) -> None:
+    from trust_recourse.answers.document import FrontierDocument
     from trust_recourse.io.wording import significant
     from trust_recourse.question import formatted
-    from trust_recourse.report.answers import steps
 
     line = result.recourse.decision_threshold
-    found = steps(result.recourse, result.factual, stairs)["steps"]
+    found = FrontierDocument.of(result.recourse, result.factual, stairs).to_dict()["steps"]
     some = found if everything else _spread(found, line)
     costs = _told_apart([step["cost"] for step in some], lambda c, n: significant(c, n + 1))
     confidences = _told_apart(

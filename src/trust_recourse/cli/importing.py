@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from trust_recourse import Schema
     from trust_recourse.models.readers.library import Imported, Read
-    from trust_recourse.report.agreement import Agreement
+    from trust_recourse.report.model.agreement import Agreement
 
 
 NAMES = "the names of the classes"  # how what is assumed of them begins among the unchecked
@@ -127,7 +127,7 @@ def import_(
     from trust_recourse.answers.retraining import remove_all, save_all
     from trust_recourse.models.readers import library as sums
     from trust_recourse.question import Question
-    from trust_recourse.report.codes import codes_read
+    from trust_recourse.report.model.sentinel_rows import codes_read
     from trust_recourse.report.protected import uses
     from trust_recourse.schema.derived import check_rows
 
@@ -213,7 +213,7 @@ def _agreements(
     `told` are the column's labels for the model's classes. Where no class is named as wanted, each
     is compared.
     """
-    from trust_recourse.report.agreement import Agreement
+    from trust_recourse.report.model.agreement import Agreement
 
     if rows is None or truth is None:
         return []

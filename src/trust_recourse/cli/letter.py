@@ -142,9 +142,9 @@ def letter(
     received=2026-11-02 --reference applicants.csv --language de`
     """
     from trust_recourse import ProtectedReasonError
-    from trust_recourse.report.institution import Institution
     from trust_recourse.report.letter import UnsignedReviewError
-    from trust_recourse.report.profiles import LateLetterError, MissingFieldsError
+    from trust_recourse.report.letter.institution import Institution
+    from trust_recourse.report.letter.profiles import LateLetterError, MissingFieldsError
 
     flags = {
         "organisation": organisation, "contact": contact, "valid_until": valid_until,
@@ -228,7 +228,7 @@ def letter(
 
 def _days(given: dict[str, str]) -> None:
     """Refuse, before any work, days on the line that are none, or are written otherwise."""
-    from trust_recourse.report.profiles import date
+    from trust_recourse.report.letter.profiles import date
 
     for flag, text in given.items():
         try:

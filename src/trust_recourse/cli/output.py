@@ -141,7 +141,7 @@ def scores(console: Console, found: ModelReport) -> None:
 def classes(console: Console, found: ModelReport) -> None:
     """Print the model's own scores of each class, where there are more than two."""
     if found.many > 2:
-        from trust_recourse.report.model import CLASSES, EACH
+        from trust_recourse.report.model.model_report import CLASSES, EACH
 
         console.print(f"\n{EACH}")
         own = found.by_class.loc[found.scores.index[0]].rename(columns=CLASSES)

@@ -73,7 +73,7 @@ def report(
     from trust_recourse import PTMClassifier, Schema, load, model_report
     from trust_recourse.models.readers.read_model import own_threshold
     from trust_recourse.question import Question
-    from trust_recourse.report.papers import report_paper
+    from trust_recourse.report.exports import report_paper
 
     can_be_printed(out, data, schema, model, force=force)
     Question(decision_threshold=threshold)  # refused before anything is learnt

@@ -316,7 +316,7 @@ def guessed(
     """
     from trust_recourse import Schema
     from trust_recourse.report import check_table
-    from trust_recourse.report.suspicions import uncontradicted
+    from trust_recourse.report.model.data_checks import uncontradicted
     from trust_recourse.schema import proposals, proposed
 
     blank = {str(name): (float("nan"),) for name in rows if rows[name].isna().any()}

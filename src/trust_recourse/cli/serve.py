@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from trust_recourse import Recourse, Schema
-    from trust_recourse.report.institution import Institution
+    from trust_recourse.report.letter.institution import Institution
 
 KEY = "TRUST_API_KEY"
 
@@ -114,9 +114,9 @@ class Service(question.Rules):
     def institution(self, recourse: Recourse) -> Institution:
         """Who writes letters, with what they share."""
         from trust_recourse.answers.explain import explainable
-        from trust_recourse.report.institution import Institution
         from trust_recourse.report.language import language_of
-        from trust_recourse.report.reason_codes import ReasonCodes
+        from trust_recourse.report.letter.institution import Institution
+        from trust_recourse.report.letter.reason_codes import ReasonCodes
 
         schema, codes, rows = recourse.schema, self.reason_codes, self.reference
         if rows is not None and not explainable(recourse.model):

@@ -108,10 +108,7 @@ class _Example:
         level = round((low + best) / 2 if best > low else (now + best) / 2, 2)
         worked = Worked(person, min(max(level, 0.03), 0.99))
         asked = bodies.Finding.model_validate(worked.requests["/v1/recourse"])
-        told = bodies.Answers.model_validate(found(self.state, asked))
-        return Worked(
-            person, worked.level, {"/v1/recourse": told.model_dump(by_alias=True, mode="json")}
-        )
+        return Worked(person, worked.level, {"/v1/recourse": found(self.state, asked)})
 
 
 def _about(state: AppState, counts: Counts, example: _Example) -> APIRouter:

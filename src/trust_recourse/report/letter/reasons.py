@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trust_recourse.report.shortfall import (
+from trust_recourse.report.letter.shortfall import (
     Apart,
     Method,
     Shortfall,

@@ -28,16 +28,16 @@ from trust_recourse.io.wording import level, some
 from trust_recourse.models.readers.library import ClassSums
 from trust_recourse.models.readers.read_model import own_threshold
 from trust_recourse.question import Question
-from trust_recourse.report.baselines import baselines
-from trust_recourse.report.calibration import (
+from trust_recourse.report.model.baselines import baselines
+from trust_recourse.report.model.calibration import (
     CURVES,
     Calibration,
     check_calibration,
     expected_calibration_error,
     reliability_curve,
 )
+from trust_recourse.report.model.data_checks import Suspicion, suspicions
 from trust_recourse.report.protected import Use, together, uses
-from trust_recourse.report.suspicions import Suspicion, suspicions
 from trust_recourse.schema import Schema
 
 if TYPE_CHECKING:
@@ -209,13 +209,13 @@ class ModelReport:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it whole with its picture: a page, a PDF or text, as the name ends."""
-        from trust_recourse.report.papers import report_paper
+        from trust_recourse.report.exports import report_paper
 
         report_paper(self).save(path)
 
     def html(self) -> str:
         """As one HTML page that needs nothing else; drawn, too, where `plot` is installed."""
-        from trust_recourse.report.papers import report_paper
+        from trust_recourse.report.exports import report_paper
 
         return report_paper(self).html()
 

@@ -16,7 +16,13 @@ import yaml
 from trust_recourse.io.files import read_whole
 from trust_recourse.io.wording import near, some
 from trust_recourse.report.letter import Letter, letter
-from trust_recourse.report.profiles import PROFILES, MissingFieldsError, Profile, date, profile_of
+from trust_recourse.report.letter.profiles import (
+    PROFILES,
+    MissingFieldsError,
+    Profile,
+    date,
+    profile_of,
+)
 
 if TYPE_CHECKING:
     from trust_recourse.answers.result import Result

@@ -19,7 +19,7 @@ from trust_recourse.report.content import clean
 from trust_recourse.schema.yaml_text import texts_from_yaml
 
 if TYPE_CHECKING:
-    from trust_recourse.report.reasons import Reason
+    from trust_recourse.report.letter.reasons import Reason
     from trust_recourse.schema import Feature, Schema
 
 FIELDS = ("feature", "when", "code", "text")

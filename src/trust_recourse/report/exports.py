@@ -12,7 +12,6 @@ import pandas as pd
 
 from trust_recourse import __version__
 from trust_recourse.answers.explain import Comparison
-from trust_recourse.report.calibration import CURVES
 from trust_recourse.report.content import (
     Block,
     Document,
@@ -24,13 +23,14 @@ from trust_recourse.report.content import (
     Text,
     clean,
 )
+from trust_recourse.report.model.calibration import CURVES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from trust_recourse.answers.explain import Explanation
     from trust_recourse.answers.result import Result
-    from trust_recourse.report.model import ModelReport
+    from trust_recourse.report.model.model_report import ModelReport
 
 ABOUT = "All of this is about the model: that it would say yes, not that the world would change."
 MOVERS = 20  # rules or terms that are told one by one

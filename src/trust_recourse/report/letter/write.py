@@ -18,16 +18,18 @@ from typing import TYPE_CHECKING, Any
 
 from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import some
-from trust_recourse.report.confidence import out_of_100
 from trust_recourse.report.content import Document, Printed, blocks, clean
-from trust_recourse.report.facts import LetterFacts, Offer, cut
+from trust_recourse.report.display_names import titled
 from trust_recourse.report.language import ENGLISH, Language, language_of
-from trust_recourse.report.profiles import LetterError, Profile, date
+from trust_recourse.report.letter.facts import LetterFacts, letter_facts
+from trust_recourse.report.letter.offers import Offer
+from trust_recourse.report.letter.percent import out_of_100
+from trust_recourse.report.letter.phrasing import cut
+from trust_recourse.report.letter.profiles import LetterError, Profile, date
+from trust_recourse.report.letter.reason_codes import ReasonCodes
+from trust_recourse.report.letter.reasons import Reason
+from trust_recourse.report.letter.shortfall import METHODS, Method, Shortfall, method_of
 from trust_recourse.report.protected import guarded
-from trust_recourse.report.reason_codes import ReasonCodes
-from trust_recourse.report.reasons import Reason
-from trust_recourse.report.shortfall import METHODS, Method, Shortfall, method_of
-from trust_recourse.report.titles import titled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -273,16 +275,17 @@ def letter(
     reviewed = _reviewed(protected_reviewed, schema, guards)
     if reviewed and not any(map(str.isalpha, words["reviewed_by"])):
         raise UnsignedReviewError([name for name in schema.names if name in reviewed])
-    told = LetterFacts(
+    told = letter_facts(
         shown, spoken, time_limit, reference=reference, ranges=wide, guarded=guards, every=every,
         method=method_of(reasons, reference, profile.name * (profile.compares and result.refused)),
         codes=None if reason_codes is None else ReasonCodes.read(reason_codes, schema),
     )  # fmt: skip
-    if profile.compares and told.shortfall is not None and not told.reasons:
-        raise ValueError(_no_reason(profile, told.shortfall))
-    if new := [each for each in told.protected if each.name not in reviewed]:
-        raise ProtectedReasonError(new, told.compared, guards)
-    named = tuple(feature.name for feature in told.protected)
+    why = told.why
+    if profile.compares and why.shortfall is not None and not why.reasons:
+        raise ValueError(_no_reason(profile, why.shortfall))
+    if new := [each for each in why.protected if each.name not in reviewed]:
+        raise ProtectedReasonError(new, why.compared, guards)
+    named = tuple(feature.name for feature in why.protected)
     return Letter(
         Document(
             _title(told, profile, words["decision"], spoken), written,
@@ -290,13 +293,13 @@ def letter(
             _blocks(told, profile, words, written, until, kept),
             one_page=profile.one_page, language=spoken,
         ),
-        told.accepted, int(out_of_100(result.confidence)), told.reasons, told.offers, until,
+        told.accepted, int(out_of_100(result.confidence)), why.reasons, told.offers, until,
         named, profile, words["promise"], _row(result.factual),
         tuple(_row(option.x) for option in result.options), plain(result.recourse.wanted),
-        result.decision, profile.timing(sent), told.shortfall, words["reviewed_by"],
+        result.decision, profile.timing(sent), why.shortfall, words["reviewed_by"],
         tuple(name for name in schema.names if name in reviewed and name not in named),
         getattr(result.recourse.model, "fingerprint_", ""),
-        profile.doubts(schema[each.name] for each in told.named), told.search_limit,
+        profile.doubts(schema[each.name] for each in why.named), told.found.search_limit,
     )  # fmt: skip
 
 
@@ -323,17 +326,17 @@ def _title(told: LetterFacts, profile: Profile, decision: str, spoken: Language)
 def _blocks(
     told: LetterFacts,
     profile: Profile,
-    words: dict[str, str],
+    texts: dict[str, str],
     dated: datetime.date,
     until: datetime.date,
     kept: bool,
 ) -> tuple[Any, ...]:
-    spoken = told.language
+    spoken = told.words.language
     return blocks(
-        profile.template, language=spoken, told=told, profile=profile, dated=dated, until=until,
-        kept=kept, most=MOST_LETTERS, english=spoken.code == "en", day=spoken.day, level=told.level,
-        number=lambda value: spoken.number(str(value)), out_of_100=out_of_100, cut=cut,
-        joined=spoken.joined, some=told.some, **words,
+        profile.template, language=spoken, told=told, words=told.words, profile=profile,
+        dated=dated, until=until, kept=kept, most=MOST_LETTERS, english=spoken.english,
+        day=spoken.day, level=told.words.level, number=lambda value: spoken.number(str(value)),
+        out_of_100=out_of_100, cut=cut, joined=spoken.joined, some=told.words.some, **texts,
     )  # fmt: skip
 
 

@@ -14,8 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from trust_recourse.io.scalars import Value, plain
 from trust_recourse.io.wording import written
-from trust_recourse.report.agreement import ranked, ranks
-from trust_recourse.report.baselines import NUMBERS, regression
+from trust_recourse.report.model.agreement import ranked, ranks
+from trust_recourse.report.model.baselines import NUMBERS, regression
 from trust_recourse.schema import Feature, Proposal, Schema, proposed
 from trust_recourse.schema.guard import Lock, locks
 from trust_recourse.schema.guess.meaning import measured, names_rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trust_recourse.io.wording import in_few_digits
 from trust_recourse.report.language import Language
-from trust_recourse.report.reasons import Reason
+from trust_recourse.report.letter.reasons import Reason
 
 
 def beside(reason: Reason, own: object, rows: int, language: Language) -> str:
