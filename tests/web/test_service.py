@@ -28,10 +28,12 @@ from trust_recourse.io.cancel import Cancelled, check
 from trust_recourse.ledger import Head, LedgerChangedError, LedgerError, LedgerUnavailableError
 from trust_recourse.ledger.store import ENTRIES
 from trust_recourse.question.cost import Cost
+from trust_recourse.question.question import Question
+from trust_recourse.question.vocabulary import QuestionFields
 from trust_recourse.report.answers import answers, how_far, ranges, safety, steps
 from trust_recourse.report.institution import Institution
 from trust_recourse.schema import SchemaError
-from trust_recourse.web.bodies import Rules
+from trust_recourse.web.bodies import Asking
 from trust_recourse.web.problems import problem_of
 from trust_recourse.web.service import service
 from trust_recourse.web.serving import GRACE, listen, serve
@@ -758,8 +760,8 @@ def test_what_is_wrong_is_said(asked, path, body, words):
 def test_a_label_names_a_feature_to_lock(recourse):
     schema = recourse.schema.update("year", label="Year of operation")
     state = AppState(Recourse(recourse.model, schema))
-    rules = Rules.model_validate({"person": PATIENT, "lock": ["Year of operation", "year"]})
-    assert not state.recourse.under(rules.question()).schema["year"].mutable
+    rules = Asking.model_validate({"person": PATIENT, "lock": ["Year of operation", "year"]})
+    assert not state.recourse.under(Question(**rules.given(QuestionFields))).schema["year"].mutable
     state.close()
 
 

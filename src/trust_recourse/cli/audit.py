@@ -11,9 +11,11 @@ from rich.table import Table
 
 from trust_recourse.cli import output
 from trust_recourse.cli.errors import Force, InputError, can_be_written
-from trust_recourse.cli.options import command
+from trust_recourse.cli.options import command, options_of
 from trust_recourse.cli.question import Json
 from trust_recourse.cli.root import option
+from trust_recourse.io.fields import offered
+from trust_recourse.population.audit.request import AuditRequest
 
 if TYPE_CHECKING:
     from trust_recourse.population.audit import Audit
@@ -30,37 +32,27 @@ ABOUT = (
 )
 
 
+@options_of(AuditRequest)
+class Asked:
+    """What is asked of an audit, as given on the line."""
+
+    def request(self, folder: Path) -> AuditRequest:
+        """What is asked of a folder that a batch wrote."""
+        given = {name: getattr(self, name) for name in offered(AuditRequest)}
+        names = [_name(folder, each) for each in given["by"] or ()]
+        bands = _bands(given["bands"] or [], names)
+        given["by"] = tuple(names)
+        given["bands"] = {_name(folder, name): edges for name, edges in bands.items()}
+        given["reference"] = dict(_pair("--reference", each) for each in given["reference"] or ())
+        return AuditRequest(**given)
+
+
 @command()
 def audit(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="What `trust-recourse batch` wrote.")
     ],
-    by: Annotated[
-        list[str] | None,
-        option(
-            "A feature, also by its label, or a column that the batch kept. Repeatable. "
-            "[default: the schema's protected features]",
-            "COLUMN",
-        ),
-    ] = None,
-    bands: Annotated[
-        list[str] | None,
-        option(
-            "Where bands of numbers begin: 25,35,50, or q4 for four with as many people "
-            "each; age=25,35,50 where several columns are numbers. Repeatable. [default: q4]",
-            "EDGES",
-        ),
-    ] = None,
-    reference: Annotated[
-        list[str] | None,
-        option(
-            "The group that others are compared with. Repeatable. [default: the largest]",
-            "COLUMN=GROUP",
-        ),
-    ] = None,
-    cross: Annotated[
-        bool, typer.Option("--cross", help="Also by all the columns together.")
-    ] = False,
+    asked: Asked,
     model: Annotated[
         Path | None,
         option(
@@ -69,11 +61,6 @@ def audit(
             "MODEL",
         ),
     ] = None,
-    sample: Annotated[
-        int, option("With --model: people of each group to ask it about.", min=1)
-    ] = 50,
-    bootstrap: Annotated[int, option("Draws of the bootstrap.", min=100)] = 1000,
-    seed: Annotated[int, option("Seed of all chance.", min=0)] = 0,
     html: Annotated[Path | None, option("Write the report, with pictures.", "FILE.html")] = None,
     csv: Annotated[Path | None, option("Write all numbers as one table.", "FILE.csv")] = None,
     force: Force = False,
@@ -103,14 +90,7 @@ def audit(
 
     for path in (html, csv):
         can_be_written(path, model, force=force)
-    names = [_name(folder, each) for each in by or []]
-    given = _bands(bands or [], names)
-    found = Audit.of(
-        folder, names, bands={_name(folder, name): given[name] for name in given}, cross=cross,
-        reference=dict(_pair("--reference", each) for each in reference or []),
-        model=_loaded(model), sample=sample, draws=bootstrap, random_state=seed,
-        verbose=True,
-    )  # fmt: skip
+    found = Audit.asking(folder, asked.request(folder), model=_loaded(model), verbose=True)
     if html is not None:
         write_whole(html, found.page().html())
     if csv is not None:

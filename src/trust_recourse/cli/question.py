@@ -17,7 +17,7 @@ import typer
 from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.options import option_of, options_of
 from trust_recourse.io.tables import read
-from trust_recourse.question.vocabulary import PARTS, TIME_LIMIT, QuestionFields
+from trust_recourse.question.vocabulary import PARTS, RULES, TIME_LIMIT, QuestionFields
 from trust_recourse.search.engines import BY_TRIAL, Anywhere
 
 if TYPE_CHECKING:
@@ -184,7 +184,6 @@ def _computed(schema: Schema, values: dict[str, Any], typed: set[str]) -> dict[s
     return found
 
 
-RULES = ("cost", "lock", "limits", "max_changes", "decision_threshold")
 OTHERS = tuple(part for part in PARTS if part not in RULES)
 
 

@@ -110,7 +110,7 @@ class QuestionFields:
         label="Numbers within the radius",
     )  # fmt: skip
     survives: float | None = setting(
-        None, "Kept by this share of models learnt anew, such as 0.9, beside confident enough.",
+        None, "Kept by this share of models learnt anew, beside confident enough.",
         label="Share of models learnt anew", sample="SHARE", example="0.9", least=0.5, below=1,
     )  # fmt: skip
     sparse: bool = setting(
@@ -120,6 +120,7 @@ class QuestionFields:
 
 
 PARTS = offered(QuestionFields)
+RULES = ("cost", "lock", "limits", "max_changes", "decision_threshold")
 HELP = {name: part.setting.help for name, part in PARTS.items()}
 
 

@@ -14,6 +14,7 @@ from trust_recourse.answers.result import Result
 from trust_recourse.certificate import Certificate
 from trust_recourse.ledger import Ledger, Promise
 from trust_recourse.ledger.judging import check as judge
+from trust_recourse.question.vocabulary import QuestionFields
 from trust_recourse.web import bodies
 from trust_recourse.web.problems import Problem
 from trust_recourse.web.questions import book, chosen, put, values, within
@@ -48,7 +49,7 @@ def ledger_routes(state: AppState) -> APIRouter:
     @routes.post("/promises", status_code=201)
     async def promise(asked: bodies.Promising, request: Request) -> bodies.Promised:
         """Promise an option to a person; when this answers, the promise is on disk."""
-        within(limits, asked)
+        within(limits, asked.given(QuestionFields))
         ledger = book(state)
         result, proof = await waited_for(request, state.work(lambda: _answered(state, asked)))
         # Once writing has begun it is finished, even if whoever asked goes away meanwhile.

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request, Response
@@ -14,9 +13,11 @@ from fastapi import APIRouter, Request, Response
 from trust_recourse.answers.result import unproved
 from trust_recourse.certificate import Certificate, CertificateError, check, why_not
 from trust_recourse.ledger import Promise
-from trust_recourse.question.question import Target
+from trust_recourse.question.question import Question, Target
+from trust_recourse.question.vocabulary import RULES, QuestionFields, outside
 from trust_recourse.report.answers import answers, how_far, ranges, safety, steps
 from trust_recourse.report.letter import Letter
+from trust_recourse.report.letter_request import LetterRequest
 from trust_recourse.report.pdf import pdf
 from trust_recourse.web import bodies
 from trust_recourse.web.problems import Problem
@@ -26,7 +27,6 @@ from trust_recourse.web.questions import (
     chosen,
     confidences,
     put,
-    seconds,
     values,
     within,
 )
@@ -64,7 +64,7 @@ def question_routes(state: AppState) -> APIRouter:
     @routes.post("/recourse")
     async def recourse(asked: bodies.Finding, request: Request) -> bodies.Answers:
         """The least that a person must change to be accepted with the confidences they name."""
-        within(limits, asked)
+        within(limits, asked.given(QuestionFields))
         _certifiable(state.recourse.model, asked)
 
         def job() -> dict[str, Any]:
@@ -75,14 +75,15 @@ def question_routes(state: AppState) -> APIRouter:
     @routes.post("/frontier")
     async def frontier(asked: bodies.Steps, request: Request) -> bodies.Frontier:
         """Steps of confidence that a person can buy, each at its least cost."""
-        within(limits, asked)
+        within(limits, asked.given(QuestionFields))
 
         def job() -> dict[str, Any]:
-            by = state.recourse.under(asked.question())
+            put = Question(**asked.given(QuestionFields))
+            by = state.recourse.under(put)
             x = values(by.schema, asked.person)
             found = by.frontier(
-                x, asked.confidence, resolution=asked.resolution, node_limit=asked.node_limit,
-                time_limit=seconds(state, asked),
+                x, put.confidence or None, resolution=asked.resolution, node_limit=put.node_limit,
+                time_limit=put.time_limit or limits.seconds,
             )  # fmt: skip
             return steps(by, x, found)
 
@@ -91,7 +92,7 @@ def question_routes(state: AppState) -> APIRouter:
     @routes.post("/explain")
     async def explain(asked: bodies.Explaining, request: Request) -> dict[str, Any]:
         """What each change, and each rule or tree of the model, adds from a person to an option."""
-        within(limits, asked)
+        within(limits, asked.given(QuestionFields))
 
         def job() -> dict[str, Any]:
             result = put(state, asked)
@@ -103,7 +104,7 @@ def question_routes(state: AppState) -> APIRouter:
     @routes.post("/compare")
     async def compare(asked: bodies.Comparing, request: Request) -> dict[str, Any]:
         """Two options side by side on every count, and what the dearer one buys."""
-        within(limits, asked)
+        within(limits, asked.given(QuestionFields))
 
         def job() -> dict[str, Any]:
             result = put(state, asked)
@@ -115,7 +116,7 @@ def question_routes(state: AppState) -> APIRouter:
     @routes.post("/verify")
     async def verify(asked: bodies.Proof, request: Request) -> bodies.Verdict:
         """Check a certificate on the served model and its rules, without believing any of it."""
-        at_most("lock", len(asked.lock), limits.rows)
+        within(limits, asked.given(QuestionFields, *RULES))
         return await searched(request, lambda: verdict(state, asked))
 
     @routes.post("/letter", response_class=Response, responses=_papers())
@@ -127,13 +128,14 @@ def question_routes(state: AppState) -> APIRouter:
         Trust-Language-Lacks what stands in the schema's words as the letter's language has none,
         or the first fifty of that, Trust-Doubts what to look at before it is sent.
         """
-        within(limits, asked)
-        at_most("protected_reviewed", len(asked.protected_reviewed), limits.rows)
+        within(limits, asked.given(QuestionFields))
+        letter = LetterRequest(**asked.given(LetterRequest))
+        at_most("protected_reviewed", len(letter.protected_reviewed), limits.rows)
         kept = None
-        if asked.promise:
+        if letter.promise:
             ledger = book(state)
-            kept = await waited_for(request, state.record(lambda: ledger.read(asked.promise)))
-        note, paper = await searched(request, lambda: _paper(state, asked, kept))
+            kept = await waited_for(request, state.record(lambda: ledger.read(letter.promise)))
+        note, paper = await searched(request, lambda: _paper(state, asked, letter, kept))
         # A browser that shows it runs nothing in it, whatever a value may hold.
         headers = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
         if kept is not None:
@@ -163,9 +165,10 @@ def found(state: AppState, asked: bodies.Finding) -> dict[str, Any]:
 
 
 def _certifiable(model: Any, asked: bodies.Finding) -> None:
-    more = "min_radius" if asked.min_radius else "plausible" if asked.plausible else ""
-    more = more or ("survives" if asked.survives else "")
-    reason = unproved(model, asked.engine, more, len(set(asked.confidence or ())))
+    given = asked.given(QuestionFields)
+    more = next((part for part in ("min_radius", "plausible", "survives") if part in given), "")
+    levels = {*given.get("confidence", ())}
+    reason = unproved(model, given.get("engine", "auto"), outside(more), len(levels))
     if asked.certificate and reason:
         raise Problem("not-valid", f"certificate: {reason}")
 
@@ -176,7 +179,7 @@ def verdict(state: AppState, asked: bodies.Proof) -> bodies.Verdict:
     if reason := why_not(model):
         raise Problem("not-valid", f"no certificate can be about the served model: {reason}")
     proof = Certificate.from_dict(asked.certificate)
-    by = state.recourse.under(asked.terms())
+    by = state.recourse.under(Question(**asked.given(QuestionFields, *RULES)))
     x, line = asked.person and values(by.schema, asked.person), by.decision_threshold
     target = replace(proof.problem.target, threshold=line)
     if asked.confidence is not None:
@@ -206,21 +209,16 @@ def verdict(state: AppState, asked: bodies.Proof) -> bodies.Verdict:
     )
 
 
-def _paper(state: AppState, asked: bodies.Writing, kept: Promise | None) -> tuple[Letter, bytes]:
+def _paper(
+    state: AppState, asked: bodies.Writing, letter: LetterRequest, kept: Promise | None
+) -> tuple[Letter, bytes]:
     """The letter, once it says of a promise nothing but what that says, and its file."""
-    own = {"organisation": asked.organisation, "contact": asked.contact}
-    given = {
-        **asked.fields, **{n: getattr(state, n) if v is None else v for n, v in own.items()},
-        "valid_until": asked.valid_until, "person": asked.name, "decision": asked.decision,
-        "late": asked.late or None,
-    }  # fmt: skip
-    note = state.institution.letter(
-        put(state, asked), asked.profile, given, promise=kept or "", reasons=asked.reasons,
-        language=asked.language, dated=asked.dated, protected_reviewed=asked.protected_reviewed,
-        reviewed_by=asked.reviewed_by, time_limit=SECONDS,
-    )  # fmt: skip
-    if kept is not None:
-        kept.check_letter(note.record(), datetime.now(UTC))
+    letter = replace(
+        letter,
+        organisation=state.organisation if letter.organisation is None else letter.organisation,
+        contact=state.contact if letter.contact is None else letter.contact,
+    )
+    note = letter.written(state.institution, put(state, asked), promise=kept, time_limit=SECONDS)
     if asked.format == "pdf":
         return note, pdf(note.document)
     return note, (note.html() if asked.format == "html" else note.text()).encode()

@@ -15,6 +15,7 @@ from trust_recourse.question.question import option_name
 from trust_recourse.report.evidence import evidence
 from trust_recourse.report.language import language_of
 from trust_recourse.report.letter import ProtectedReasonError, UnsignedReviewError
+from trust_recourse.report.letter_request import LetterRequest
 from trust_recourse.report.profiles import LateLetterError, MissingFieldsError
 from trust_recourse.web.page.cancellation import Latest
 from trust_recourse.web.page.profile import ProfileFields, label
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from trust_recourse import Feature, Ledger, Letter, Result
-    from trust_recourse.ledger import Entry, Promise
+    from trust_recourse.ledger import Entry
     from trust_recourse.web.page.session import Session
 
 Made = TypeVar("Made")
@@ -186,22 +187,17 @@ class Exports:
         self.reviewed, self.reviewer = {}, None
 
     def _written(self, result: Result) -> Letter:
-        fields = {
-            "organisation": self.organisation, "contact": self.contact, "valid_until": self.until,
-            "person": self.person,
-        }  # fmt: skip
-        given = self.profile.given | {name: _said(field) for name, field in fields.items()}
-        return self.session.state.institution.letter(
-            result, self.profile.profile.value, given, language=self.profile.language.value,
-            promise=self._promised(),
-            protected_reviewed=[name for name, box in self.reviewed.items() if box.value],
+        state, number = self.session.state, _said(self.number)
+        asked = LetterRequest(
+            organisation=_said(self.organisation), contact=_said(self.contact),
+            valid_until=_said(self.until), person=_said(self.person), promise=number,
+            profile=self.profile.profile.value, fields=self.profile.given,
+            language=self.profile.language.value,
+            protected_reviewed=tuple(name for name, box in self.reviewed.items() if box.value),
             reviewed_by="" if self.reviewer is None else _said(self.reviewer),
         )  # fmt: skip
-
-    def _promised(self) -> Promise | str:
-        """The promise of the letter as the ledger has it, of which the letter offers no more."""
-        ledger, number = self.session.state.ledger, _said(self.number)
-        return ledger.read(number) if ledger is not None and number else number
+        kept = state.ledger.read(number) if state.ledger is not None and number else None
+        return asked.written(state.institution, result, promise=kept)
 
     # ------------------------------------------------------------ promise
 

@@ -177,7 +177,7 @@ class Session:
         A level below a threshold that was raised goes up with it.
         """
         try:
-            within(self.state.limits, settings)
+            within(self.state.limits, vars(settings))
         except Problem as error:
             raise ValueError(error.detail) from None
         ours = self.state.recourse.under(settings)
