@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from trust_recourse.cli import output
-from trust_recourse.cli.errors import Force, InputError, can_be_written
+from trust_recourse.cli.errors import Force, InputError, can_be_written, pair
 from trust_recourse.cli.options import command, options_of
 from trust_recourse.cli.question import Json
 from trust_recourse.cli.root import option
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 NAMED = 48  # characters of a group's name
 SHOWN = 3  # constraints told for a group
+REFERENCE = ("COLUMN=GROUP", "sex=female")
+BANDS = ("COLUMN=EDGES", "age=25,35,50")
 ABOUT = (
     "\nCosts are of those who can; “half of all refused” counts those without a way as never. "
     "† few people: read nothing into it. A difference in cost is about the model, not the world, "
@@ -43,7 +45,8 @@ class Asked:
         bands = _bands(given["bands"] or [], names)
         given["by"] = tuple(names)
         given["bands"] = {_name(folder, name): edges for name, edges in bands.items()}
-        given["reference"] = dict(_pair("--reference", each) for each in given["reference"] or ())
+        groups = given["reference"] or ()
+        given["reference"] = dict(pair("--reference", each, *REFERENCE) for each in groups)
         return AuditRequest(**given)
 
 
@@ -99,9 +102,7 @@ def audit(
         output.say_json(found.to_dict())
         return
     _show(found)
-    for path in (html, csv):
-        if path is not None:
-            output.say(f"{path}: written.")
+    output.wrote(html, csv)
 
 
 def _loaded(path: Path | None) -> Any:
@@ -119,13 +120,6 @@ def _name(folder: Path, given: str) -> str:
     return opened.schema.name_of(given) if given in labels else given
 
 
-def _pair(option: str, given: str) -> tuple[str, str]:
-    name, equals, rest = given.partition("=")
-    if not equals or not name or not rest:
-        raise InputError(f"{option} {given!r}: expected COLUMN=…, such as sex=female")
-    return name, rest
-
-
 def _bands(given: list[str], by: list[str]) -> dict[str, Any]:
     """Bands by column; those that name none belong to the only column there is."""
     found: dict[str, Any] = {}
@@ -134,7 +128,7 @@ def _bands(given: list[str], by: list[str]) -> dict[str, Any]:
             raise InputError(
                 f"--bands {each!r}: of which column? Say it, such as --bands age={each}"
             )
-        name, edges = _pair("--bands", each) if "=" in each else (by[0], each)
+        name, edges = pair("--bands", each, *BANDS) if "=" in each else (by[0], each)
         found[name] = edges if edges.startswith("q") else _numbers(each, edges)
     return found
 

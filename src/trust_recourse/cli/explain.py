@@ -84,9 +84,7 @@ def explain(
             table.add_row(name, *cells)
         console.print(table)
         console.print(f"\n{told.sentence}\n\n{told.explanation}")
-    for path in (out, png):
-        if path is not None:
-            console.print(f"\n{path}: written.")
+    output.wrote(out, png)
 
 
 def _picture(result: Result, asked: list[int]) -> bytes:

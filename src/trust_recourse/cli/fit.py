@@ -11,17 +11,7 @@ from trust_recourse.cli.errors import Force, InputError, can_be_written
 from trust_recourse.cli.options import command, option_of, options_of
 from trust_recourse.cli.question import Json, anew_beside, either, label_of, target_class, unordered
 from trust_recourse.cli.root import option
-from trust_recourse.cli.schema import (
-    Data,
-    Ids,
-    Target,
-    as_missing,
-    features,
-    guessed,
-    left_out,
-    taken,
-    unnamed,
-)
+from trust_recourse.cli.schema import Data, Ids, Target, as_missing
 from trust_recourse.io.fields import offered
 from trust_recourse.io.tables import Table, read
 from trust_recourse.report.fit_request import FitRequest
@@ -173,10 +163,34 @@ def refused(machine: Any, rows: Any, yes: Any) -> list[int]:
     return found
 
 
+def as_model_calls(
+    truth: NDArray[Any], model: Any, target: str, wanted: Any = None
+) -> NDArray[Any]:
+    """The labels of a column as a model calls its classes; prints what that assumes.
+
+    Raises
+    ------
+    ValueError
+        If the labels are not those of the model, as `told_by` reads them.
+
+    """
+    from trust_recourse.report.labels import as_classes, assumed, told_by
+
+    classes = model.classes_.tolist()
+    own = classes if hasattr(model, "fit") else None  # a machine has its classes from a table
+    told = told_by(truth, classes, target, own, wanted)
+    if told == classes:
+        return truth
+    output.say(f"--target {target}: {assumed(classes, told, target)}.", err=True)
+    return as_classes(truth, classes, told)
+
+
 def learnt_from(
     table: Table, target: str, schema: Schema | None, ids: list[str], wanted: str | None = None
 ) -> tuple[pd.DataFrame, NDArray[Any], Schema]:
     """The rows of a table as a schema reads them (guessed if there is none), and their classes."""
+    from trust_recourse.report.first_schema import features, guessed, left_out, taken, unnamed
+
     labels = table.labels(target)
     if schema is None:
         rows, unused = features(table, target, ids)

@@ -12,7 +12,6 @@ from rich.table import Table
 from trust_recourse.cli import output
 from trust_recourse.cli.errors import Force, InputError, can_be_written
 from trust_recourse.cli.fit import KeptThreshold, KeptWanted, Out, refused
-from trust_recourse.cli.labels import as_classes, assumed, told_by
 from trust_recourse.cli.options import command
 from trust_recourse.cli.question import Json, anew_beside, either, target_class, unordered
 from trust_recourse.cli.root import option
@@ -128,6 +127,7 @@ def import_(
     from trust_recourse.models.readers import library as sums
     from trust_recourse.question.question import Question
     from trust_recourse.report.codes import codes_read
+    from trust_recourse.report.labels import assumed, told_by
     from trust_recourse.report.protected import uses
 
     can_be_written(out, file, schema, data, force=force)
@@ -213,6 +213,7 @@ def _agreements(
     is compared.
     """
     from trust_recourse.report.agreement import Agreement
+    from trust_recourse.report.labels import as_classes
 
     if rows is None or truth is None:
         return []

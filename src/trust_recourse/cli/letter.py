@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from trust_recourse.cli.errors import Force, InputError, can_be_written
-from trust_recourse.cli.fit import learnt_from
-from trust_recourse.cli.labels import as_model_calls
+from trust_recourse.cli.errors import Force, InputError, can_be_written, pair
+from trust_recourse.cli.fit import as_model_calls, learnt_from
 from trust_recourse.cli.ledger import Book
 from trust_recourse.cli.options import command, options_of
 from trust_recourse.cli.output import say
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 Paper = TypeVar("Paper", "Letter", "Evidence")
 
 ENDINGS = (".pdf", ".html", ".txt")
+FIELD = ("NAME=VALUE", "received=2026-11-02")
 FRONTIER = 10.0  # seconds for the frontier of an evidence report, at most
 
 Model = Annotated[
@@ -58,7 +58,8 @@ class Asked:
     def request(self) -> LetterRequest:
         """What is asked of the letter; days that are none are refused."""
         given = {name: getattr(self, name) for name in offered(LetterRequest)}
-        given |= {"fields": _typed(self.field or ())}
+        typed = (pair("--field", each, *FIELD) for each in self.field or ())
+        given |= {"fields": {name.strip(): value.strip() for name, value in typed}}
         given |= {"protected_reviewed": tuple(given["protected_reviewed"] or ())}
         _days({"--valid-until": given["valid_until"], "--dated": given["dated"]})
         return LetterRequest(**given)
@@ -228,17 +229,6 @@ def _record(book: Book, promise: str, written: Letter, out: Path) -> None:
     except Exception:
         out.unlink()
         raise
-
-
-def _typed(fields: Iterable[str]) -> dict[str, str]:
-    """The fields that are given on the line."""
-    given = {}
-    for each in fields:
-        name, equals, value = each.partition("=")
-        if not equals:
-            raise ValueError(f"--field {each!r}: expected NAME=VALUE, such as received=2026-11-02")
-        given[name.strip()] = value.strip()
-    return given
 
 
 @command()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trust_recourse.cli.errors import InputError
+from trust_recourse.cli.errors import InputError, pair
 from trust_recourse.cli.options import option_of, options_of
 from trust_recourse.io.tables import read
 from trust_recourse.question.vocabulary import PARTS, RULES, TIME_LIMIT, QuestionFields
@@ -102,7 +102,8 @@ class Values:
 
         values, typed = {**known, **self._row(schema)}, set[str]()
         for given in self.values or ():
-            name, text = _named(given, "--set", f"{schema.names[0]}=1")
+            example = shlex.quote(f"{schema.names[0]}=1")
+            name, text = pair("--set", given, "NAME=VALUE", example)
             name = schema.name_of(name)
             values[name] = schema[name].read(text)
             typed.add(name)
@@ -327,13 +328,6 @@ def place_of(result: Result, option: int) -> int:
             "of `trust-recourse find` ask for more"
         )
     return option - 1
-
-
-def _named(given: str, flag: str, example: str) -> tuple[str, str]:
-    name, equals, text = given.partition("=")
-    if not equals:
-        raise InputError(f"{flag} {given!r}: expected NAME=VALUE, such as {shlex.quote(example)}")
-    return name, text
 
 
 def target_class(wanted: str | None, classes: list[Any], own: Any = None) -> Any:
