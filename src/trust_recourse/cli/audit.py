@@ -14,7 +14,7 @@ from trust_recourse.cli.errors import Force, InputError, can_be_written, pair
 from trust_recourse.cli.options import command, options_of
 from trust_recourse.cli.question import Json
 from trust_recourse.cli.root import option
-from trust_recourse.io.fields import offered
+from trust_recourse.io.fields import fields_of
 from trust_recourse.population.audit.request import AuditRequest
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ ABOUT = (
 
 
 @options_of(AuditRequest)
-class Asked:
+class AuditOptions:
     """What is asked of an audit, as given on the line."""
 
     def request(self, folder: Path) -> AuditRequest:
         """What is asked of a folder that a batch wrote."""
-        given = {name: getattr(self, name) for name in offered(AuditRequest)}
+        given = {name: getattr(self, name) for name in fields_of(AuditRequest)}
         names = [_name(folder, each) for each in given["by"] or ()]
         bands = _bands(given["bands"] or [], names)
         given["by"] = tuple(names)
@@ -55,7 +55,7 @@ def audit(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="What `trust-recourse batch` wrote.")
     ],
-    asked: Asked,
+    asked: AuditOptions,
     model: Annotated[
         Path | None,
         option(

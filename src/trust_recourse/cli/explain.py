@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @command()
 def explain(
     person: question.Person,
-    asked: question.Asked,
+    asked: question.QuestionOptions,
     option: Annotated[int, option("Which option of `find` to explain, from 1.", "K", min=1)] = 1,
     compare: Annotated[
         tuple[int, int] | None, option("Set two options beside each other instead.", "K K")

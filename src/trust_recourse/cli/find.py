@@ -31,7 +31,7 @@ UNPROVED = ("min_radius", "plausible", "survives")  # parts of a question that n
 @command()
 def find(
     person: question.Person,
-    asked: question.Asked,
+    asked: question.QuestionOptions,
     certificate: Annotated[
         Path | None, option("Write the proof, for `trust-recourse verify`.", "FILE.json")
     ] = None,
@@ -149,7 +149,7 @@ def _doubt(recourse: Recourse, x: dict[str, Any]) -> None:
         output.say(f"Suspicion: {each.sentence}", err=True)
 
 
-def _must_be_certifiable(recourse: Recourse, asked: question.Asked) -> None:
+def _must_be_certifiable(recourse: Recourse, asked: question.QuestionOptions) -> None:
     from trust_recourse.answers.result import unproved
 
     given = asked.given

@@ -12,7 +12,7 @@ from trust_recourse.cli.options import command, option_of, options_of
 from trust_recourse.cli.question import Json, anew_beside, either, label_of, target_class, unordered
 from trust_recourse.cli.root import option
 from trust_recourse.cli.schema import Data, Ids, Target, as_missing
-from trust_recourse.io.fields import offered
+from trust_recourse.io.fields import fields_of
 from trust_recourse.io.tables import Table, read
 from trust_recourse.report.fit_request import FitRequest
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from trust_recourse import PTMClassifier, Schema
     from trust_recourse.report import ModelReport, Suspicion
 
-ASKED = offered(FitRequest)
+ASKED = fields_of(FitRequest)
 Seed = Annotated[int, option_of(ASKED["seed"])]
 Out = Annotated[Path, option("Where to write the model.", "FILE.safetensors")]
 KeptWanted = Annotated[str | None, option_of(ASKED["wanted"])]
@@ -33,7 +33,7 @@ KeptThreshold = Annotated[float | None, option_of(ASKED["threshold"])]
 
 
 @options_of(FitRequest)
-class Asked:
+class FitOptions:
     """What is asked of the model, as given on the line."""
 
     @property
@@ -46,7 +46,7 @@ class Asked:
 def fit(
     data: Data,
     target: Target,
-    asked: Asked,
+    asked: FitOptions,
     schema: Annotated[
         Path | None, option("What the columns mean; guessed if none is given.", "FILE.yaml")
     ] = None,

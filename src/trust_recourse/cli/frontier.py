@@ -29,7 +29,7 @@ RESOLUTION = 0.01
 @command()
 def frontier(
     person: question.Person,
-    rules: question.Rules,
+    rules: question.RuleOptions,
     confidence: Annotated[
         list[float] | None, option("A level that it leads through; may be repeated.", "LEVEL")
     ] = None,

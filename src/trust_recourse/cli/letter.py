@@ -17,7 +17,7 @@ from trust_recourse.cli.output import say
 from trust_recourse.cli.question import TimeLimit, seconds, time_limit_met
 from trust_recourse.cli.report import quiet
 from trust_recourse.cli.root import option
-from trust_recourse.io.fields import offered
+from trust_recourse.io.fields import fields_of
 from trust_recourse.io.tables import read
 from trust_recourse.report.letter_request import LetterRequest, Method
 
@@ -43,8 +43,8 @@ Out = Annotated[
 ]
 
 
-@options_of(LetterRequest, *(name for name in offered(LetterRequest) if name != "fields"))
-class Asked:
+@options_of(LetterRequest, *(name for name in fields_of(LetterRequest) if name != "fields"))
+class LetterOptions:
     """What is asked of a letter, as given on the line."""
 
     fields: Annotated[
@@ -57,7 +57,7 @@ class Asked:
     @property
     def request(self) -> LetterRequest:
         """What is asked of the letter; days that are none are refused."""
-        given = {name: getattr(self, name) for name in offered(LetterRequest)}
+        given = {name: getattr(self, name) for name in fields_of(LetterRequest)}
         typed = (pair("--field", each, *FIELD) for each in self.field or ())
         given |= {"fields": {name.strip(): value.strip() for name, value in typed}}
         given |= {"protected_reviewed": tuple(given["protected_reviewed"] or ())}
@@ -70,7 +70,7 @@ def letter(
     model: Model,
     result: Answers,
     out: Out,
-    asked: Asked,
+    asked: LetterOptions,
     reference: Annotated[
         Path | None, option("Other applicants, with whom the person is compared.", "ROWS")
     ] = None,

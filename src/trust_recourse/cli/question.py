@@ -1,6 +1,6 @@
 """What commands share: whom a question is about, and what is asked, as options of the line.
 
-`Rules` and `Asked` have an option for each part of `trust_recourse.Question`.
+`RuleOptions` and `QuestionOptions` have an option for each part of `trust_recourse.Question`.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ OTHERS = tuple(part for part in PARTS if part not in RULES)
 
 
 @options_of(QuestionFields, *RULES)
-class Rules:
+class RuleOptions:
     """By which rules a question is asked: what a change costs, what may change, who is refused."""
 
     @property
@@ -229,7 +229,7 @@ class Rules:
         "time_limit": f"{NO_LIMIT} [default: {TIME_LIMIT:g}]",
     },
 )
-class Asked(Rules):
+class QuestionOptions(RuleOptions):
     """What is asked, as given on the line."""
 
     like: Annotated[

@@ -27,7 +27,7 @@ KEY = "TRUST_API_KEY"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Service(question.Rules):
+class Service(question.RuleOptions):
     """Makes the app, in whichever process it is to run."""
 
     model: question.Model

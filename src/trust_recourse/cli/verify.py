@@ -41,7 +41,7 @@ def verify(
         Path, typer.Argument(metavar="CERTIFICATE.json", help="Written by `find --certificate`.")
     ],
     person: question.Person,
-    rules: question.Rules,
+    rules: question.RuleOptions,
     confidence: Annotated[
         float | None, option("What the confidence asked for must be.", "C")
     ] = None,
@@ -150,7 +150,7 @@ class Level:
 
 def _given(
     person: question.Person,
-    rules: question.Rules,
+    rules: question.RuleOptions,
     machine: Model,
 ) -> dict[str, Any]:
     """What the question must be but for its target, as far as it is given on the line."""

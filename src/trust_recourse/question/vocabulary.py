@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from trust_recourse.io.fields import offered, setting
+from trust_recourse.io.fields import fields_of, setting
 
 if TYPE_CHECKING:
     from trust_recourse.question.cost import Cost
@@ -119,7 +119,7 @@ class QuestionFields:
     )  # fmt: skip
 
 
-PARTS = offered(QuestionFields)
+PARTS = fields_of(QuestionFields)
 RULES = ("cost", "lock", "limits", "max_changes", "decision_threshold")
 HELP = {name: part.setting.help for name, part in PARTS.items()}
 

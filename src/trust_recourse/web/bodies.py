@@ -22,7 +22,7 @@ from pydantic import (
     model_validator,
 )
 
-from trust_recourse.io.fields import Offered, offered
+from trust_recourse.io.fields import RequestField, fields_of
 from trust_recourse.io.wording import near
 from trust_recourse.question.cost import why_no_sum
 from trust_recourse.question.vocabulary import PARTS, RULES, Mode, QuestionFields
@@ -137,7 +137,7 @@ def body_of(
 
     def made(cls: type[Made]) -> type[Made]:
         fields: dict[str, Any] = {}
-        for name, each in offered(request, *names).items():
+        for name, each in fields_of(request, *names).items():
             kind = (kinds or {}).get(name) or _kind(each)
             default = [*each.default] if isinstance(each.default, tuple) else each.default
             default = None if name == "confidence" else default
@@ -151,7 +151,7 @@ def body_of(
     return made
 
 
-def _kind(each: Offered) -> Any:
+def _kind(each: RequestField) -> Any:
     """The type of a field in a body, within the bounds of the request."""
     kind, told = each.kind, each.setting
     if get_origin(kind) is tuple:
@@ -188,7 +188,7 @@ class Terms(RequestBody):
 
     def given(self, request: type, *names: str) -> dict[str, Any]:
         """The fields of a request that are not the default, by their names in Python."""
-        inside = {each.outside: name for name, each in offered(request, *names).items()}
+        inside = {each.outside: name for name, each in fields_of(request, *names).items()}
         told = self.model_dump(include={*inside}, exclude_defaults=True)
         return {inside[name]: value for name, value in told.items()}
 
@@ -204,13 +204,13 @@ class Steps(Terms):
 
 
 @body_of(QuestionFields, *OTHERS, kinds=KINDS, more=MORE)
-class Asking(Terms):
+class QuestionBody(Terms):
     """What a person must change to be accepted with these confidences."""
 
     person: Person
 
 
-class Finding(Asking):
+class Finding(QuestionBody):
     """A question, and whether its proof is wanted, and its ranges."""
 
     certificate: bool = Field(
@@ -221,7 +221,7 @@ class Finding(Asking):
     )
 
 
-class Explaining(Asking):
+class Explaining(QuestionBody):
     """Which option to explain: those of the same question at /v1/recourse, counted from 0."""
 
     option: Place = 0
@@ -230,7 +230,7 @@ class Explaining(Asking):
     )
 
 
-class Comparing(Asking):
+class Comparing(QuestionBody):
     """Which two options to set side by side."""
 
     first: Place = 0
@@ -266,7 +266,7 @@ class Proof(Terms):
     },
     more=dict.fromkeys(("organisation", "contact", "decision", "valid_until"), MORE["cost"]),
 )
-class Writing(Asking):
+class Writing(QuestionBody):
     """A letter to the person. Under a promise it is recorded in the ledger."""
 
     format: Literal["html", "text", "pdf"] = "html"
@@ -282,7 +282,7 @@ class Writing(Asking):
 Subject = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
-class Promising(Asking):
+class Promising(QuestionBody):
     """Promise an option to a person. It is computed here, from the question alone."""
 
     subject: Subject = Field(description="The person's id; only its keyed hash is kept.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from trust_recourse.io.fields import offered, setting
+from trust_recourse.io.fields import fields_of, setting
 
 Bands = Sequence[float] | str  # edges, or "q4" for four of equal size
 
@@ -36,7 +36,7 @@ class AuditRequest:
     random_state: int = setting(0, "Seed of all chance.", called="seed", least=0)
 
     def __post_init__(self) -> None:
-        for name, field in offered(AuditRequest, "draws", "sample").items():
+        for name, field in fields_of(AuditRequest, "draws", "sample").items():
             given, least = getattr(self, name), field.setting.least or 0
             if not isinstance(given, int) or given < least:
                 raise ValueError(f"{name}={given!r}; expected a whole number of at least {least}")

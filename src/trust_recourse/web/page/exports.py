@@ -20,7 +20,7 @@ from trust_recourse.report.profiles import LateLetterError, MissingFieldsError
 from trust_recourse.web.page.cancellation import Latest
 from trust_recourse.web.page.profile import ProfileFields, label
 from trust_recourse.web.page.promises import LookUp, outstanding, promise_once
-from trust_recourse.web.page.widgets import heading, note, press, status_line
+from trust_recourse.web.page.widgets import heading, note, press, status_line, tell, warning
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -73,8 +73,7 @@ class Exports:
         )
         self.number.visible = state.ledger is not None  # nobody else knows what was promised
         self.until = _day("The offer holds until", state.institution.facts.get("valid_until"))
-        self.untold = ui.label().classes("warning")
-        self.untold.props["role"] = "status"
+        self.untold = warning()
         with ui.element("div").classes("line-up"):
             self.letters = [
                 press(text, then, icon=icon, main=main)
@@ -90,8 +89,7 @@ class Exports:
                 icon="download",
             )
         self.writing = Latest(*status_line("Writing…"))
-        self.doubts = ui.label().classes("warning")
-        self.doubts.props["role"] = "status"
+        self.doubts = warning()
         self.recorded = note("")
         self.recorded.props["role"] = "status"
         self.preview = ui.element("iframe").classes("preview")
@@ -146,8 +144,7 @@ class Exports:
         if ledger is not None and made.promise:
             kept, new = await self.session.state.record(lambda: record_once(ledger, made, content))
             when = "Recorded in the ledger" if new else "In the ledger already"
-            self.recorded.text = f"{when}, entry {kept.number}, under promise {made.promise}."
-            self.recorded.visible = True
+            tell(self.recorded, f"{when}, entry {kept.number}, under promise {made.promise}.")
         ui.download.content(content, file_name(made, ending, self.session.name))
 
     async def _preview(self, result: Result) -> None:
@@ -158,8 +155,7 @@ class Exports:
 
     def _doubt(self, made: Letter) -> None:
         """Say what to look at before a letter is sent, if there is anything."""
-        self.doubts.text = " ".join(made.doubts)
-        self.doubts.visible = bool(made.doubts)
+        tell(self.doubts, " ".join(made.doubts))
 
     async def _evidence(self, result: Result) -> None:
         def make() -> bytes:
@@ -317,8 +313,7 @@ class Exports:
 
     def _say(self) -> None:
         """Say why nothing can be made, if so, and let nothing be made."""
-        self.why_not.text = self._why_not
-        self.why_not.visible = bool(self._why_not)
+        tell(self.why_not, self._why_not)
         self._show_letter()
         if self.session.state.ledger is not None:
             self._show_promise()
@@ -326,8 +321,7 @@ class Exports:
     def _show_letter(self) -> None:
         self.writing.forget()
         self._clear()
-        self.untold.text = self._lacks()
-        self.untold.visible = bool(self.untold.text)
+        tell(self.untold, self._lacks())
         filled = _said(self.organisation) and _said(self.contact) and self.until.validate()
         for button in self.letters:
             button.set_enabled(bool(filled) and not self._why_not)
