@@ -33,7 +33,7 @@ from trust_recourse.question.question import Question
 from trust_recourse.question.vocabulary import HELP, TIME_LIMIT, QuestionFields, outside
 from trust_recourse.report.fit_request import FitRequest
 from trust_recourse.report.letter_request import LetterRequest
-from trust_recourse.web.bodies import QuestionBody, Writing
+from trust_recourse.web.bodies import LetterIn, QuestionIn
 from trust_recourse.web.page.limits import judged
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.settings import FIELDS, parts
@@ -420,8 +420,8 @@ def test_names_outside_python_are_those_of_the_line():
 @pytest.mark.parametrize(
     ("command", "request_of", "body"),
     [
-        ("find", QuestionFields, QuestionBody),
-        ("letter", LetterRequest, Writing),
+        ("find", QuestionFields, QuestionIn),
+        ("letter", LetterRequest, LetterIn),
         ("fit", FitRequest, None),
         ("audit", AuditRequest, None),
     ],
@@ -441,7 +441,7 @@ def test_each_field_of_a_request_is_offered_with_what_it_means(command, request_
 
 
 def test_bounds_of_a_body_are_those_of_the_request():
-    shapes = QuestionBody.model_json_schema()["properties"]
+    shapes = QuestionIn.model_json_schema()["properties"]
     for field in fields_of(QuestionFields).values():
         told, shape = field.setting, shapes[field.outside]
         kinds = [shape, *shape.get("anyOf", ())]

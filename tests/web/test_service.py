@@ -33,7 +33,7 @@ from trust_recourse.question.vocabulary import QuestionFields
 from trust_recourse.report.answers import answers, how_far, ranges, safety, steps
 from trust_recourse.report.institution import Institution
 from trust_recourse.schema import SchemaError
-from trust_recourse.web.bodies import QuestionBody
+from trust_recourse.web.bodies import QuestionIn
 from trust_recourse.web.problems import problem_of
 from trust_recourse.web.service import service
 from trust_recourse.web.serving import GRACE, listen, serve
@@ -760,7 +760,7 @@ def test_what_is_wrong_is_said(asked, path, body, words):
 def test_a_label_names_a_feature_to_lock(recourse):
     schema = recourse.schema.update("year", label="Year of operation")
     state = AppState(Recourse(recourse.model, schema))
-    rules = QuestionBody.model_validate({"person": PATIENT, "lock": ["Year of operation", "year"]})
+    rules = QuestionIn.model_validate({"person": PATIENT, "lock": ["Year of operation", "year"]})
     assert not state.recourse.under(Question(**rules.given(QuestionFields))).schema["year"].mutable
     state.close()
 

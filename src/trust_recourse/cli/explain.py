@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @command()
 def explain(
-    person: question.Person,
+    person: question.PersonOptions,
     asked: question.QuestionOptions,
     option: Annotated[int, option("Which option of `find` to explain, from 1.", "K", min=1)] = 1,
     compare: Annotated[

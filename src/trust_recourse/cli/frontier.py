@@ -28,7 +28,7 @@ RESOLUTION = 0.01
 
 @command()
 def frontier(
-    person: question.Person,
+    person: question.PersonOptions,
     rules: question.RuleOptions,
     confidence: Annotated[
         list[float] | None, option("A level that it leads through; may be repeated.", "LEVEL")

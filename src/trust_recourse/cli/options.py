@@ -53,9 +53,12 @@ def option_of(field: RequestField, more: str = "", kind: Any = None) -> Any:
     kind, told = kind or field.kind, field.setting
     words = [told.help, f"Such as {told.example}." if told.example else "", more]
     words += ["Repeatable."] * _several(kind)
-    least = int(told.least) if kind is int and told.least is not None else None
+    least, most = None, None
+    if kind is int:
+        least = None if told.least is None else int(told.least)
+        most = None if told.below is None else int(told.below) - 1
     text = " ".join(filter(None, words))
-    return typer.Option(field.flag, help=text, metavar=told.sample or None, min=least)
+    return typer.Option(field.flag, help=text, metavar=told.sample or None, min=least, max=most)
 
 
 def _several(kind: Any) -> bool:

@@ -17,7 +17,7 @@ import typer
 from trust_recourse.cli.errors import InputError, pair
 from trust_recourse.cli.options import option_of, options_of
 from trust_recourse.io.tables import read
-from trust_recourse.question.vocabulary import PARTS, RULES, TIME_LIMIT, QuestionFields
+from trust_recourse.question.vocabulary import OTHERS, PARTS, RULES, TIME_LIMIT, QuestionFields
 from trust_recourse.search.engines import BY_TRIAL, Anywhere
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ TimeLimit = Annotated[
 
 
 @dataclass(frozen=True)
-class Values:
+class ValueOptions:
     """How a person is, as given on the line."""
 
     data: Annotated[
@@ -150,7 +150,7 @@ class Values:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Person(Values):
+class PersonOptions(ValueOptions):
     """Whom a question is about, and of which model, as given on the line."""
 
     model: Model
@@ -183,9 +183,6 @@ def _computed(schema: Schema, values: dict[str, Any], typed: set[str]) -> dict[s
         if not math.isnan(code):
             found[name] = schema[name].value_of(rounded(code, schema[name].step))
     return found
-
-
-OTHERS = tuple(part for part in PARTS if part not in RULES)
 
 
 @options_of(QuestionFields, *RULES)

@@ -40,7 +40,7 @@ def verify(
     certificate: Annotated[
         Path, typer.Argument(metavar="CERTIFICATE.json", help="Written by `find --certificate`.")
     ],
-    person: question.Person,
+    person: question.PersonOptions,
     rules: question.RuleOptions,
     confidence: Annotated[
         float | None, option("What the confidence asked for must be.", "C")
@@ -149,7 +149,7 @@ class Level:
 
 
 def _given(
-    person: question.Person,
+    person: question.PersonOptions,
     rules: question.RuleOptions,
     machine: Model,
 ) -> dict[str, Any]:

@@ -121,6 +121,8 @@ class QuestionFields:
 
 PARTS = fields_of(QuestionFields)
 RULES = ("cost", "lock", "limits", "max_changes", "decision_threshold")
+OTHERS = tuple(part for part in PARTS if part not in RULES)
+UNPROVED = ("min_radius", "plausible", "survives")  # no certificate covers these
 HELP = {name: part.setting.help for name, part in PARTS.items()}
 
 

@@ -25,7 +25,7 @@ from pydantic import (
 from trust_recourse.io.fields import RequestField, fields_of
 from trust_recourse.io.wording import near
 from trust_recourse.question.cost import why_no_sum
-from trust_recourse.question.vocabulary import PARTS, RULES, Mode, QuestionFields
+from trust_recourse.question.vocabulary import OTHERS, RULES, Mode, QuestionFields
 from trust_recourse.report.institution import SHARED
 from trust_recourse.report.letter_request import LetterRequest
 from trust_recourse.search.engines import Anywhere
@@ -92,7 +92,7 @@ def _finite(value: float) -> bool:
 # ---------------------------------------------------------------- questions
 
 
-class People(RequestBody):
+class PredictIn(RequestBody):
     """Whom to predict."""
 
     people: Annotated[list[Person], Field(fail_fast=True, min_length=1, max_length=MOST)]
@@ -112,7 +112,7 @@ def _a_sum(given: Any) -> Any:
 Amount = Annotated[float, Field(ge=0, le=1e60)]
 
 
-class Mixture(RequestBody):
+class CostIn(RequestBody):
     """Weights of L0, L1 and squared L2 in a cost; `root` takes the square root of their sum."""
 
     l0: Amount = 0.0
@@ -166,10 +166,9 @@ def _kind(each: RequestField) -> Any:
     return Annotated[kind, Field(gt=told.above, ge=told.least, lt=told.below, le=most)]
 
 
-OTHERS = tuple(part for part in PARTS if part not in RULES)
 KINDS = {
     "confidence": Levels,
-    "cost": Annotated[Literal["l0", "l1", "l2"] | Mixture, BeforeValidator(_a_sum)],
+    "cost": Annotated[Literal["l0", "l1", "l2"] | CostIn, BeforeValidator(_a_sum)],
     "engine": Anywhere,
     "limits": Annotated[dict[Named, Limit], Field(max_length=ENTRIES)],
 }
@@ -183,7 +182,7 @@ MORE = {
 
 
 @body_of(QuestionFields, *RULES, kinds=KINDS, more=MORE)
-class Terms(RequestBody):
+class RulesIn(RequestBody):
     """What may change, what a change costs, and who is refused."""
 
     def given(self, request: type, *names: str) -> dict[str, Any]:
@@ -194,7 +193,7 @@ class Terms(RequestBody):
 
 
 @body_of(QuestionFields, "confidence", "node_limit", "time_limit", kinds=KINDS, more=MORE)
-class Steps(Terms):
+class FrontierIn(RulesIn):
     """Whose stairs of cost and confidence, and how finely."""
 
     person: Person
@@ -204,13 +203,13 @@ class Steps(Terms):
 
 
 @body_of(QuestionFields, *OTHERS, kinds=KINDS, more=MORE)
-class QuestionBody(Terms):
+class QuestionIn(RulesIn):
     """What a person must change to be accepted with these confidences."""
 
     person: Person
 
 
-class Finding(QuestionBody):
+class FindIn(QuestionIn):
     """A question, and whether its proof is wanted, and its ranges."""
 
     certificate: bool = Field(
@@ -221,7 +220,7 @@ class Finding(QuestionBody):
     )
 
 
-class Explaining(QuestionBody):
+class ExplainIn(QuestionIn):
     """Which option to explain: those of the same question at /v1/recourse, counted from 0."""
 
     option: Place = 0
@@ -230,7 +229,7 @@ class Explaining(QuestionBody):
     )
 
 
-class Comparing(QuestionBody):
+class CompareIn(QuestionIn):
     """Which two options to set side by side."""
 
     first: Place = 0
@@ -238,7 +237,7 @@ class Comparing(QuestionBody):
     sigma: Annotated[float, Field(gt=0, lt=1e3)] = Field(0.01, description="Of the noise.")
 
 
-class Proof(Terms):
+class VerifyIn(RulesIn):
     """A certificate, and the question that it must answer.
 
     Schema, cost, threshold and wanted class are the server's, but for what is given here, as for
@@ -252,7 +251,7 @@ class Proof(Terms):
     tolerance: Annotated[float, Field(ge=0, lt=1)] = Field(0.1, description="Of a band.")
 
     @model_validator(mode="after")
-    def _of_a_level(self) -> Proof:
+    def _of_a_level(self) -> VerifyIn:
         for name in sorted({"mode", "tolerance"} & self.model_fields_set):
             if self.confidence is None:
                 raise ValueError(f"{name}: of which confidence? give confidence too")
@@ -266,13 +265,13 @@ class Proof(Terms):
     },
     more=dict.fromkeys(("organisation", "contact", "decision", "valid_until"), MORE["cost"]),
 )
-class Writing(QuestionBody):
+class LetterIn(QuestionIn):
     """A letter to the person. Under a promise it is recorded in the ledger."""
 
     format: Literal["html", "text", "pdf"] = "html"
 
     @model_validator(mode="after")
-    def _beside(self) -> Writing:
+    def _beside(self) -> LetterIn:
         for name in {*SHARED, "late"} & self.given(LetterRequest).get("fields", {}).keys():
             place = "name" if name == "person" else name
             raise ValueError(f"fields: {name} stands beside it; give {place!r} in the request")
@@ -282,7 +281,7 @@ class Writing(QuestionBody):
 Subject = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
-class Promising(QuestionBody):
+class PromiseIn(QuestionIn):
     """Promise an option to a person. It is computed here, from the question alone."""
 
     subject: Subject = Field(description="The person's id; only its keyed hash is kept.")
@@ -295,20 +294,20 @@ class Promising(QuestionBody):
     ranges: bool = Field(False, description="Promise all values within the option's ranges.")
 
 
-class Seeking(RequestBody):
+class SearchIn(RequestBody):
     """Whose promises to look for."""
 
     subject: Subject
     outstanding: bool = True
 
 
-class Returning(RequestBody):
+class RedeemIn(RequestBody):
     """The person as they are now."""
 
     person: Person
 
 
-class Withdrawing(RequestBody):
+class WithdrawIn(RequestBody):
     """Why a promise is taken back."""
 
     reason: Annotated[str, Field(min_length=1, max_length=1000)]
@@ -317,22 +316,22 @@ class Withdrawing(RequestBody):
 # ---------------------------------------------------------------- answers
 
 
-class Predicted(ResponseBody):
+class ConfidenceOut(ResponseBody):
     """What the model says of one person."""
 
     confidence: float
     accepted: bool
 
 
-class Predictions(ResponseBody):
+class PredictOut(ResponseBody):
     """What the model says of each person, in their order."""
 
     wanted: Value
     decision_threshold: float
-    people: list[Predicted]
+    people: list[ConfidenceOut]
 
 
-class Change(ResponseBody):
+class ChangeOut(ResponseBody):
     """From what to what."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
@@ -341,7 +340,7 @@ class Change(ResponseBody):
     after: Value = Field(alias="to")
 
 
-class Survival(ResponseBody):
+class SurvivalOut(ResponseBody):
     """Whether an answer lasts before models learnt anew, and how many of them keep it."""
 
     asked: float
@@ -357,7 +356,7 @@ class Survival(ResponseBody):
     sentence: str
 
 
-class Fewest(ResponseBody):
+class FewestOut(ResponseBody):
     """The number of changes of answers, where the fewest were asked for."""
 
     most: int = Field(description="Answers change at most so many features.")
@@ -365,7 +364,7 @@ class Fewest(ResponseBody):
     proved: bool = Field(description="Whether the two are one.")
 
 
-class Asked(ResponseBody):
+class TargetOut(ResponseBody):
     """What is known of one target."""
 
     confidence: float
@@ -374,27 +373,27 @@ class Asked(ResponseBody):
     words: str
     status: str
     sentence: str
-    survival: Survival | None = Field(description="What models learnt anew say, if asked.")
-    fewest: Fewest | None = Field(description="The number of changes, if sparse was asked for.")
+    survival: SurvivalOut | None = Field(description="What models learnt anew say, if asked.")
+    fewest: FewestOut | None = Field(description="The number of changes, if sparse was asked for.")
 
 
-class Moved(ResponseBody):
+class MovedOut(ResponseBody):
     """A way to change, and all values then."""
 
     cost: float
     confidence: float
-    changes: dict[str, Change]
+    changes: dict[str, ChangeOut]
     x: dict[str, Value]
 
 
-class Range(ResponseBody):
+class RangeOut(ResponseBody):
     """From where to where a value may go; null is no end."""
 
     low: Value
     high: Value
 
 
-class Robustness(ResponseBody):
+class RobustnessOut(ResponseBody):
     """How likely noise leaves the decision as it is, and the interval that the number lies in."""
 
     sigma: float = Field(description="Of the noise, as a share of each scale.")
@@ -407,7 +406,7 @@ class Robustness(ResponseBody):
     )
 
 
-class Option(Moved):
+class OptionOut(MovedOut):
     """A way to a confidence, and what is proved of it."""
 
     target: float
@@ -426,13 +425,13 @@ class Option(Moved):
         description="Whether `radius` is the certified radius; else it is a proved lower bound. "
         "null: the model certifies none."
     )
-    robustness: Robustness
-    ranges: dict[str, Range] | None = Field(
+    robustness: RobustnessOut
+    ranges: dict[str, RangeOut] | None = Field(
         description="Every allowed value within these holds, in any combination; null: not asked."
     )
 
 
-class MaxConfidence(Moved):
+class MaxConfidenceOut(MovedOut):
     """The most confident reachable option, by the moves that matter."""
 
     most: float = Field(description="The highest confidence of all known allowed changes.")
@@ -441,7 +440,7 @@ class MaxConfidence(Moved):
     proved: bool = Field(description="Whether no allowed change has more than `most`.")
 
 
-class Lifted(ResponseBody):
+class ConstraintOut(ResponseBody):
     """A constraint which, lifted, would lead further."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
@@ -452,7 +451,7 @@ class Lifted(ResponseBody):
     proved: bool
 
 
-class Answers(ResponseBody):
+class AnswersOut(ResponseBody):
     """The answers for one person: options, and what is known for each confidence."""
 
     person: dict[str, Value]
@@ -463,10 +462,10 @@ class Answers(ResponseBody):
     engine: str
     extra_constraints: str
     cost_name: str = Field(description="How changes add up to the costs here, such as L1.")
-    targets: list[Asked]
-    options: list[Option]
-    max_confidence: MaxConfidence | None
-    binding: list[Lifted] | None
+    targets: list[TargetOut]
+    options: list[OptionOut]
+    max_confidence: MaxConfidenceOut | None
+    binding: list[ConstraintOut] | None
     binding_unfinished: int | None = Field(
         description="How many constraints a limit left open; they may bind too."
     )
@@ -474,7 +473,7 @@ class Answers(ResponseBody):
     certificate: dict[str, Any] | None = None
 
 
-class Frontier(ResponseBody):
+class FrontierOut(ResponseBody):
     """Steps of confidence, each at its least cost."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
@@ -487,10 +486,10 @@ class Frontier(ResponseBody):
     to: float = Field(description="and up to which.")
     ended_by: str | None = Field(description="The limit that ended the search, if one did.")
     cost_name: str = Field(description="How changes add up to the costs here, such as L1.")
-    steps: list[Moved]
+    steps: list[MovedOut]
 
 
-class Verdict(ResponseBody):
+class VerdictOut(ResponseBody):
     """Whether a proof holds, and what it proves."""
 
     holds: bool
@@ -510,7 +509,7 @@ class Verdict(ResponseBody):
     )
 
 
-class Promise(ResponseBody):
+class PromiseOut(ResponseBody):
     """A promise as the ledger keeps it."""
 
     id: str
@@ -536,21 +535,21 @@ class Promise(ResponseBody):
     state: str
 
 
-class Promised(ResponseBody):
+class PromisedOut(ResponseBody):
     """A promise that is on disk, and its proof if that was asked for."""
 
-    promise: Promise
+    promise: PromiseOut
     proof: str | None = Field(description="The proof as text: its SHA-256 is in the promise.")
 
 
-class Promises(ResponseBody):
+class PromisesOut(ResponseBody):
     """Promises in the order they were made."""
 
-    promises: list[Promise]
+    promises: list[PromiseOut]
     following: int | None = Field(description="Give it as `after` for the next; null at the end.")
 
 
-class Event(ResponseBody):
+class EventOut(ResponseBody):
     """One entry of the ledger about a promise."""
 
     number: int
@@ -559,14 +558,14 @@ class Event(ResponseBody):
     letter: dict[str, Any] | None = Field(description="What is kept of a letter.")
 
 
-class History(ResponseBody):
+class HistoryOut(ResponseBody):
     """A promise, and all that happened to it."""
 
-    promise: Promise
-    events: list[Event]
+    promise: PromiseOut
+    events: list[EventOut]
 
 
-class Chain(ResponseBody):
+class ChainOut(ResponseBody):
     """What a walk along the ledger's chain found."""
 
     holds: bool
@@ -575,7 +574,7 @@ class Chain(ResponseBody):
     fault: str | None
 
 
-class Redeemed(ResponseBody):
+class RedeemedOut(ResponseBody):
     """What was found when a person came back."""
 
     promise: str
@@ -595,7 +594,7 @@ class Redeemed(ResponseBody):
     sentences: list[str]
 
 
-class Held(ResponseBody):
+class HeldOut(ResponseBody):
     """What the served model makes of one outstanding promise."""
 
     id: str
@@ -621,7 +620,7 @@ class Held(ResponseBody):
     )
 
 
-class Checked(ResponseBody):
+class CheckedOut(ResponseBody):
     """What the served model makes of all outstanding promises."""
 
     model: str | None
@@ -629,16 +628,16 @@ class Checked(ResponseBody):
     by: str
     outstanding: int
     broken: int
-    promises: list[Held]
+    promises: list[HeldOut]
 
 
-class State(ResponseBody):
+class StateOut(ResponseBody):
     """How the server is."""
 
     status: Literal["up", "ready"]
 
 
-class Model(ResponseBody):
+class ModelOut(ResponseBody):
     """The served model: what it is asked for, and what each feature means."""
 
     fingerprint: str | None

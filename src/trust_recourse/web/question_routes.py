@@ -14,7 +14,7 @@ from trust_recourse.answers.result import unproved
 from trust_recourse.certificate import Certificate, CertificateError, check, why_not
 from trust_recourse.ledger import Promise
 from trust_recourse.question.question import Question, Target
-from trust_recourse.question.vocabulary import RULES, QuestionFields, outside
+from trust_recourse.question.vocabulary import RULES, UNPROVED, QuestionFields, outside
 from trust_recourse.report.answers import answers, how_far, ranges, safety, steps
 from trust_recourse.report.letter import Letter
 from trust_recourse.report.letter_request import LetterRequest
@@ -49,20 +49,20 @@ def question_routes(state: AppState) -> APIRouter:
         return await waited_for(request, state.work(job))
 
     @routes.post("/predict")
-    async def predict(asked: bodies.People, request: Request) -> bodies.Predictions:
+    async def predict(asked: bodies.PredictIn, request: Request) -> bodies.PredictOut:
         """The model's confidence and decision for each person."""
         at_most("people", len(asked.people), limits.rows)
         ours = state.recourse
         told = await waited_for(request, state.brief(lambda: confidences(ours, asked.people)))
         line = asked.threshold or ours.decision_threshold
-        return bodies.Predictions(
+        return bodies.PredictOut(
             wanted=ours.wanted,
             decision_threshold=line,
-            people=[bodies.Predicted(confidence=each, accepted=each >= line) for each in told],
+            people=[bodies.ConfidenceOut(confidence=each, accepted=each >= line) for each in told],
         )
 
     @routes.post("/recourse")
-    async def recourse(asked: bodies.Finding, request: Request) -> bodies.Answers:
+    async def recourse(asked: bodies.FindIn, request: Request) -> bodies.AnswersOut:
         """The least that a person must change to be accepted with the confidences they name."""
         within(limits, asked.given(QuestionFields))
         _certifiable(state.recourse.model, asked)
@@ -70,10 +70,10 @@ def question_routes(state: AppState) -> APIRouter:
         def job() -> dict[str, Any]:
             return found(state, asked)
 
-        return bodies.Answers.model_validate(await searched(request, job))
+        return bodies.AnswersOut.model_validate(await searched(request, job))
 
     @routes.post("/frontier")
-    async def frontier(asked: bodies.Steps, request: Request) -> bodies.Frontier:
+    async def frontier(asked: bodies.FrontierIn, request: Request) -> bodies.FrontierOut:
         """Steps of confidence that a person can buy, each at its least cost."""
         within(limits, asked.given(QuestionFields))
 
@@ -87,10 +87,10 @@ def question_routes(state: AppState) -> APIRouter:
             )  # fmt: skip
             return steps(by, x, found)
 
-        return bodies.Frontier.model_validate(await searched(request, job))
+        return bodies.FrontierOut.model_validate(await searched(request, job))
 
     @routes.post("/explain")
-    async def explain(asked: bodies.Explaining, request: Request) -> dict[str, Any]:
+    async def explain(asked: bodies.ExplainIn, request: Request) -> dict[str, Any]:
         """What each change, and each rule or tree of the model, adds from a person to an option."""
         within(limits, asked.given(QuestionFields))
 
@@ -102,7 +102,7 @@ def question_routes(state: AppState) -> APIRouter:
         return await searched(request, job)
 
     @routes.post("/compare")
-    async def compare(asked: bodies.Comparing, request: Request) -> dict[str, Any]:
+    async def compare(asked: bodies.CompareIn, request: Request) -> dict[str, Any]:
         """Two options side by side on every count, and what the dearer one buys."""
         within(limits, asked.given(QuestionFields))
 
@@ -114,13 +114,13 @@ def question_routes(state: AppState) -> APIRouter:
         return await searched(request, job)
 
     @routes.post("/verify")
-    async def verify(asked: bodies.Proof, request: Request) -> bodies.Verdict:
+    async def verify(asked: bodies.VerifyIn, request: Request) -> bodies.VerdictOut:
         """Check a certificate on the served model and its rules, without believing any of it."""
         within(limits, asked.given(QuestionFields, *RULES))
         return await searched(request, lambda: verdict(state, asked))
 
     @routes.post("/letter", response_class=Response, responses=_papers())
-    async def letter(asked: bodies.Writing, request: Request) -> Response:
+    async def letter(asked: bodies.LetterIn, request: Request) -> Response:
         """A letter to the person: the decision, the reasons, what to change, until when.
 
         Under a promise it is recorded in the ledger before it is sent, by the entry that the header
@@ -155,7 +155,7 @@ def question_routes(state: AppState) -> APIRouter:
     return routes
 
 
-def found(state: AppState, asked: bodies.Finding) -> dict[str, Any]:
+def found(state: AppState, asked: bodies.FindIn) -> dict[str, Any]:
     """The answers to a question as plain values, with the proof if that is asked for."""
     result = put(state, asked, certify=asked.certificate)
     wide = ranges(result) if asked.ranges else None
@@ -164,16 +164,16 @@ def found(state: AppState, asked: bodies.Finding) -> dict[str, Any]:
     return {**told, "certificate": result.certificate().to_dict() if proved else None}
 
 
-def _certifiable(model: Any, asked: bodies.Finding) -> None:
+def _certifiable(model: Any, asked: bodies.FindIn) -> None:
     given = asked.given(QuestionFields)
-    more = next((part for part in ("min_radius", "plausible", "survives") if part in given), "")
+    more = next((part for part in UNPROVED if part in given), "")
     levels = {*given.get("confidence", ())}
     reason = unproved(model, given.get("engine", "auto"), outside(more), len(levels))
     if asked.certificate and reason:
         raise Problem("not-valid", f"certificate: {reason}")
 
 
-def verdict(state: AppState, asked: bodies.Proof) -> bodies.Verdict:
+def verdict(state: AppState, asked: bodies.VerifyIn) -> bodies.VerdictOut:
     """What the checker says of a certificate as an answer to the server's own question."""
     model = state.recourse.model
     if reason := why_not(model):
@@ -191,12 +191,12 @@ def verdict(state: AppState, asked: bodies.Proof) -> bodies.Verdict:
             proof, model, schema=by.schema, cost=by.cost, x=x, target=target, wanted=by.wanted
         )
     except CertificateError as error:
-        return bodies.Verdict(
+        return bodies.VerdictOut(
             holds=False, reason=str(error), status=None, sentence=None,
             lower_bound=None, discarded=None, question=None, fingerprint=None, own_word=None,
         )  # fmt: skip
     bound = found.lower_bound
-    return bodies.Verdict(
+    return bodies.VerdictOut(
         holds=True,
         reason=None,
         status=str(found.status),
@@ -210,7 +210,7 @@ def verdict(state: AppState, asked: bodies.Proof) -> bodies.Verdict:
 
 
 def _paper(
-    state: AppState, asked: bodies.Writing, letter: LetterRequest, kept: Promise | None
+    state: AppState, asked: bodies.LetterIn, letter: LetterRequest, kept: Promise | None
 ) -> tuple[Letter, bytes]:
     """The letter, once it says of a promise nothing but what that says, and its file."""
     letter = replace(

@@ -14,7 +14,7 @@ from trust_recourse.question.question import Option, Question
 from trust_recourse.question.vocabulary import PARTS, QuestionFields
 from trust_recourse.schema import Schema
 from trust_recourse.search.engines import BY_TRIAL, UNREAD
-from trust_recourse.web.bodies import Person, QuestionBody
+from trust_recourse.web.bodies import Person, QuestionIn
 from trust_recourse.web.problems import Problem
 from trust_recourse.web.state import AppState, Limits
 
@@ -59,7 +59,7 @@ def at_most(name: str, given: float | None, most: float) -> None:
         raise Problem("too-much", detail, name=name, limit=most)
 
 
-def put(state: AppState, body: QuestionBody, *, certify: bool = False) -> Result:
+def put(state: AppState, body: QuestionIn, *, certify: bool = False) -> Result:
     """Ask a question; the search ends with the limits of the server at the latest."""
     recourse, parts = state.recourse, body.given(QuestionFields)
     person = values(recourse.schema, body.person)
