@@ -416,7 +416,7 @@ def test_a_server_takes_the_file_of_the_command_and_refuses_a_wrong_one_at_once(
         fields=tmp_path / "bank.yaml",
         reference=tmp_path / "rows.csv",
     )
-    house = started_with.institution(recourse)
+    house = started_with.shared(recourse)
     assert house.facts == facts
     assert len(house.reference) == len(haberman()[0])
     ask = ["serve", str(tmp_path / "model.safetensors"), "--fields", str(tmp_path / "wrong.yaml")]

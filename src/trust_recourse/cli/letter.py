@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -22,9 +23,10 @@ from trust_recourse.io.tables import read
 from trust_recourse.report.letter_request import LetterRequest, Method
 
 if TYPE_CHECKING:
-    from trust_recourse import Evidence, Letter, Result
+    from trust_recourse import Evidence, Letter, Result, Schema
     from trust_recourse.ledger import Promise
     from trust_recourse.report import ModelReport
+    from trust_recourse.report.institution import Institution
 
 Paper = TypeVar("Paper", "Letter", "Evidence")
 
@@ -43,13 +45,40 @@ Out = Annotated[
 ]
 
 
-@options_of(LetterRequest, *(name for name in fields_of(LetterRequest) if name != "fields"))
-class LetterOptions:
-    """What is asked of a letter, as given on the line."""
+@dataclass(frozen=True, kw_only=True)
+class InstitutionOptions:
+    """What all letters of an institution share, as given on the line."""
 
     fields: Annotated[
-        Path | None, option("What the profile needs, and what all letters share.", "FILE.yaml")
+        Path | None, option("What all letters share, and what the profile needs.", "FILE.yaml")
     ] = None
+    reference: Annotated[
+        Path | None, option("Other applicants, with whom letters compare the person.", "ROWS")
+    ] = None
+    reason_codes: Annotated[
+        Path | None, option("Your own list of reasons, for letters.", "FILE.yaml|FILE.csv")
+    ] = None
+    catalogues: Annotated[
+        Path | None, option("A folder with languages of your own, CODE.po.", "FOLDER")
+    ] = None
+
+    def institution(self, schema: Schema) -> Institution:
+        """The institution that writes, about people of this schema."""
+        from trust_recourse.report.institution import Institution
+        from trust_recourse.report.reason_codes import ReasonCodes
+
+        rows, codes = self.reference, self.reason_codes
+        return Institution.read(
+            self.fields, catalogues=self.catalogues,
+            reference=None if rows is None else read(rows).read_by(schema),
+            reason_codes=None if codes is None else ReasonCodes.read(codes, schema),
+        )  # fmt: skip
+
+
+@options_of(LetterRequest, *(name for name in fields_of(LetterRequest) if name != "fields"))
+class LetterOptions(InstitutionOptions):
+    """What is asked of a letter, as given on the line."""
+
     field: Annotated[list[str] | None, option("One of these fields. Repeatable.", "NAME=VALUE")] = (
         None
     )
@@ -71,15 +100,6 @@ def letter(
     result: Answers,
     out: Out,
     asked: LetterOptions,
-    reference: Annotated[
-        Path | None, option("Other applicants, with whom the person is compared.", "ROWS")
-    ] = None,
-    reason_codes: Annotated[
-        Path | None, option("Your own list of reasons.", "FILE.yaml|FILE.csv")
-    ] = None,
-    catalogues: Annotated[
-        Path | None, option("A folder with languages of your own, CODE.po.", "FOLDER")
-    ] = None,
     ledger: Annotated[
         str | None,
         option("Record the letter and what was reviewed there, under --promise.", "FILE|URL"),
@@ -131,7 +151,6 @@ def letter(
     received=2026-11-02 --reference applicants.csv --language de`
     """
     from trust_recourse import ProtectedReasonError
-    from trust_recourse.report.institution import Institution
     from trust_recourse.report.letter import UnsignedReviewError
     from trust_recourse.report.profiles import LateLetterError, MissingFieldsError
 
@@ -150,10 +169,7 @@ def letter(
 
     def made(answers: Result) -> Letter:
         schema = answers.recourse.schema
-        house = Institution.read(
-            asked.fields, reason_codes=reason_codes, catalogues=catalogues,
-            reference=None if reference is None else read(reference).read_by(schema),
-        )  # fmt: skip
+        house = asked.institution(schema)
         try:
             note = request.written(house, answers, promise=kept, time_limit=limit)
         except ProtectedReasonError as error:

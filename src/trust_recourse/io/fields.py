@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import MISSING, dataclass
+from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 SETTING = "setting"  # its place in the metadata of a dataclass's field
@@ -58,6 +59,7 @@ def setting(default: Any, help: str, *, hash: bool | None = None, **more: Any) -
     return dataclasses.field(default=default, hash=hash, metadata=metadata)
 
 
+@cache
 def fields_of(request: type, *names: str) -> dict[str, RequestField]:
     """The fields of a request that are made by `setting`, or those of these names."""
     hints = get_type_hints(request)
