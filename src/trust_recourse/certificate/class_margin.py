@@ -36,7 +36,7 @@ from trust_recourse.certificate.reader import (
     other_class,
 )
 from trust_recourse.certificate.record import CertificateError, Function
-from trust_recourse.question import Floats, Ints
+from trust_recourse.io.arrays import Floats, Ints
 
 ROUNDING = 2.0**-50  # relatively, of a margin computed of a few scores
 

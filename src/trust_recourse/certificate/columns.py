@@ -17,7 +17,7 @@ import numpy as np
 
 from trust_recourse.certificate.reader import Bools
 from trust_recourse.certificate.record import CertificateError
-from trust_recourse.question import Floats, Ints
+from trust_recourse.io.arrays import Floats, Ints
 from trust_recourse.schema import Feature, Schema
 
 NUMBERS = ("number", "integer")

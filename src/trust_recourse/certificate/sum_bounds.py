@@ -32,7 +32,7 @@ import numpy as np
 
 from trust_recourse.certificate.reader import Bools, Bounds, Choices, Relaxation, extreme
 from trust_recourse.certificate.record import CertificateError, Function
-from trust_recourse.question import Floats, Ints
+from trust_recourse.io.arrays import Floats, Ints
 
 if TYPE_CHECKING:
     from trust_recourse.certificate.sums import SumProof

@@ -66,7 +66,7 @@ class InstitutionOptions:
     def institution(self, schema: Schema) -> Institution:
         """The institution that writes, about people of this schema."""
         from trust_recourse.report.letter.institution import Institution
-        from trust_recourse.report.reason_codes import ReasonCodes
+        from trust_recourse.report.letter.reason_codes import ReasonCodes
 
         rows, codes = self.reference, self.reason_codes
         return Institution.read(
