@@ -23,10 +23,10 @@ from trust_recourse.io.frames import Frame, as_given, as_pandas
 from trust_recourse.io.progress import Progress
 from trust_recourse.io.scalars import is_number, plain, python
 from trust_recourse.io.wording import some
+from trust_recourse.models.log_odds_margin import beside_strongest
 from trust_recourse.models.readers import library as sums
 from trust_recourse.models.readers.learnt import Watch
 from trust_recourse.models.seam import Reduction, Score
-from trust_recourse.models.softmax import beside_strongest
 from trust_recourse.question.cost import Cost
 from trust_recourse.question.fewest import Fewest, within
 from trust_recourse.question.question import (

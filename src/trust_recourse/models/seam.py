@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Cells = NDArray[np.int32]
+Bools = NDArray[np.bool_]
 Intervals = Callable[[Ints, Ints], Floats]  # first and last cells of n boxes → (n, 2 + d)
 
 

@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from trust_recourse.io import cancel
-from trust_recourse.models.on_cells import common
+from trust_recourse.models.regridding import common
 from trust_recourse.models.seam import (
     Candidates,
     Condition,

@@ -30,9 +30,9 @@ from trust_recourse.models.readers.columns import (
     order_of,
     rows,
 )
-from trust_recourse.models.seam import Floats, Ints
+from trust_recourse.models.seam import Bools, Floats, Ints
 from trust_recourse.models.sums.classes import ClassSums, summed_apart
-from trust_recourse.models.sums.ensemble import Bools, Link, SumModel, labels, listed
+from trust_recourse.models.sums.ensemble import Link, SumModel, labels, listed
 from trust_recourse.schema import Feature, Schema
 
 NAMES = ("CatBoostClassifier", "CatBoostFile")

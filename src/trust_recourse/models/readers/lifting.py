@@ -24,11 +24,10 @@ from trust_recourse.models.readers.steps import (
     cuts_at,
     recut,
 )
-from trust_recourse.models.seam import Floats
+from trust_recourse.models.seam import Bools, Floats
 from trust_recourse.models.sums.ensemble import (
     BEFORE_ZERO,
     ZERO,
-    Bools,
     SumModel,
     Tree,
     labels,

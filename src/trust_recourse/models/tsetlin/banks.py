@@ -18,10 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.models.leads import Part
-from trust_recourse.models.on_cells import numbered
+from trust_recourse.models.regridding import Regridded, Weighted, numbered, rows_of
+from trust_recourse.models.scores import BoundedSum, Fewer, Scores
 from trust_recourse.models.seam import Cells, Floats, Grid, Ints
-from trust_recourse.models.softmax import Bank, Fewer
 from trust_recourse.models.tsetlin import inference
 from trust_recourse.models.tsetlin.inference import vote_law
 from trust_recourse.models.tsetlin.links import MOST_WEIGHT, PENALTY, Logistic, signs
@@ -107,24 +106,16 @@ class _Totals:
         return np.column_stack(found)
 
 
-@dataclass(frozen=True, eq=False)
-class _TotalsOn:
-    """The same on a grid of fewer cells."""
-
-    whole: Callable[[Cells], Floats]
-    first: Ints  # where the cells of each feature begin in the whole grid
-    rows: Ints  # the place of each kept cell there
-    starts: Ints  # where the kept cells of each feature begin
-
-    def __call__(self, cells: Cells) -> Floats:
-        return self.whole((self.rows[self.starts + cells] - self.first).astype(np.int32))
-
-
-class ClauseBank(Bank):
+class ClauseBank(Scores):
     """The scores of banks of clauses on one grid, for the exact engine."""
 
     def __init__(self, grid: Grid, banks: Sequence[Folded], own: Callable[[Cells], Floats]) -> None:
-        self.grid, self.banks, self.many, self._own = grid, banks, len(banks), own
+        self.grid, self.banks, self._own = grid, banks, own
+
+    @property
+    def many(self) -> int:
+        """The number of banks."""
+        return len(self.banks)
 
     @classmethod
     def of(
@@ -136,24 +127,26 @@ class ClauseBank(Bank):
         banks = [folded(grid, Folded(f, e, link.signed, link.intercept)) for f, e, link in each]
         return cls(grid, banks, _Totals(grid.first_cell, each))
 
-    def totals(self, cells: Cells) -> Floats:
+    def at(self, cells: Cells) -> Floats:
         """R of each class: the very floats of the machine."""
         return self._own(cells)
 
-    def parts(self, wanted: int) -> tuple[list[Part], int]:
-        """Every class's own score."""
-        return [self.tangent(each) for each in np.eye(self.many)], wanted
-
-    def tangent(self, weights: Floats) -> Part:
-        """One score of the clauses of all banks that weigh something."""
+    def weighted(self, weights: Floats) -> ClauseBank:
+        """One bank of the clauses of all that weigh something."""
         used = [(by, bank) for by, bank in zip(weights, self.banks, strict=True) if by != 0.0]
         factors = np.concatenate([bank.factors for _, bank in used], axis=1)
         empty = np.concatenate([bank.empty for _, bank in used])
         signed = np.concatenate([by * bank.signed for by, bank in used])
         base = float(sum(by * bank.base for by, bank in used))
         error = float(sum(abs(by) * bank.error for by, bank in used))
-        kernel = Tables.of_line(self.grid, factors, empty, signed, base, error)
-        return Part(kernel, kernel.lowest, kernel.width)
+        bank = Folded(factors, empty, signed, base, error)
+        return ClauseBank(self.grid, [bank], Weighted(self._own, weights))
+
+    def part(self) -> BoundedSum:
+        """Bounds of a single bank."""
+        (bank,) = self.banks
+        kernel = Tables.of_line(self.grid, *bank)
+        return BoundedSum(kernel, kernel.lowest, kernel.width)
 
     def fewer(
         self,
@@ -170,14 +163,13 @@ class ClauseBank(Bank):
 
     def on(self, kept: Sequence[Ints]) -> ClauseBank:
         """Without what is the same on all of these cells."""
-        first = self.grid.first_cell
-        rows = np.concatenate([a + of for a, of in zip(first, kept, strict=True)])
+        rows = rows_of(self.grid, kept)
         grid = numbered([len(of) for of in kept])
         banks = [
             folded(grid, bank._replace(factors=np.ascontiguousarray(bank.factors[rows])))
             for bank in self.banks
         ]
-        return ClauseBank(grid, banks, _TotalsOn(self._own, first, rows, grid.first_cell))
+        return ClauseBank(grid, banks, Regridded.on(self._own, self.grid, grid, rows))
 
 
 def folded(grid: Grid, bank: Folded) -> Folded:

@@ -22,8 +22,8 @@ from functools import cached_property
 import numpy as np
 
 from trust_recourse import _native
+from trust_recourse.models.log_odds_margin import beside_strongest
 from trust_recourse.models.seam import Cells, Floats, Grid, Kernel, Score
-from trust_recourse.models.softmax import beside_strongest
 from trust_recourse.models.tsetlin.links import ROUNDING, Votes, by_turns, signs
 from trust_recourse.models.tsetlin.score import Tables
 

@@ -25,11 +25,11 @@ from trust_recourse.io.frames import as_given, as_pandas
 from trust_recourse.io.progress import Progress
 from trust_recourse.io.wording import some
 from trust_recourse.models import model_file
+from trust_recourse.models.attribution import Attribution
 from trust_recourse.models.bootstrap import bootstraps
-from trust_recourse.models.lead_parts import LEAD, LeadParts
-from trust_recourse.models.parts import Parts
+from trust_recourse.models.log_odds_margin import SumsMargin, softmax
+from trust_recourse.models.margin_attribution import MARGIN, MarginAttribution
 from trust_recourse.models.seam import Score
-from trust_recourse.models.softmax import LeadScore, softmax
 from trust_recourse.models.tsetlin import banks as joint
 from trust_recourse.models.tsetlin import inference, store
 from trust_recourse.models.tsetlin.calibration import Calibrator, Method, Setting, temperature
@@ -451,13 +451,13 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     def proba_at(self, cells: NDArray[np.int32]) -> Floats:
         """The same at rows of cells, of several classes."""
         if isinstance(self.banks_[0]._link, Logistic):
-            return softmax(self._bank().totals(cells))
+            return softmax(self._bank().at(cells))
         return joint.largest_vote([bank.firing_at(cells) for bank in self.banks_])
 
     def totals(self, codes: Floats) -> Floats:
         """What several classes are compared by at rows of codes: scores, or probabilities."""
         cells = self._literals.grid.cells(codes)
-        return self._bank().totals(cells) if self.link_ == "logistic" else self.proba_at(cells)
+        return self._bank().at(cells) if self.link_ == "logistic" else self.proba_at(cells)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the larger probability; a tie of two goes to `classes_[1]`."""
@@ -539,17 +539,17 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         return self._clause_bank
 
     @property
-    def parts_of(self) -> Callable[[int], Parts]:
+    def parts_of(self) -> Callable[[int], Attribution]:
         """The lead of a class rule by rule, of several classes; those of two are told as rules."""
         if not self.banks_ or self.link_ != "logistic":
             raise AttributeError("of several classes by the logistic link alone")
         return self._parts_of
 
-    def _parts_of(self, wanted: int) -> Parts:
+    def _parts_of(self, wanted: int) -> Attribution:
         each = tuple(RuleParts.of(bank.clauses()) for bank in self.banks_)
         names = tuple(map(str, self.classes_.tolist()))
-        words = LEAD._replace(term="rule", terms="rules")
-        return LeadParts(self._literals.grid, words, 0.0, 1.0, each, wanted, names)
+        words = MARGIN._replace(term="rule", terms="rules")
+        return MarginAttribution(self._literals.grid, words, 0.0, 1.0, each, wanted, names)
 
     @property
     def wins_of(self) -> Callable[[int], Score]:
@@ -560,7 +560,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     def _among_several(self, wanted: int, strongest: bool) -> Score:
         if self.link_ == "logistic":
-            return LeadScore(self._bank(), wanted, strongest)
+            return SumsMargin(self._bank(), wanted, strongest)
         banks = self.banks_
         return LargestScore(
             self._literals.grid, [bank._factors for bank in banks],

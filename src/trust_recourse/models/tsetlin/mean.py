@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trust_recourse.models.on_cells import common, numbered, within
+from trust_recourse.models.regridding import common, numbered, within
 from trust_recourse.models.seam import (
     Candidates,
     Cells,

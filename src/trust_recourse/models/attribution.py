@@ -9,13 +9,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logit
 
-from trust_recourse.models.seam import Cells, Floats, Grid, all_of
+from trust_recourse.models.seam import Bools, Cells, Floats, Grid, all_of
 from trust_recourse.schema import Schema
-
-Bools = NDArray[np.bool_]
 
 
 class Words(NamedTuple):
@@ -30,7 +27,7 @@ class Words(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Parts(ABC):
+class Attribution(ABC):
     """One class's score as a sum of terms, in what people call it; the more, the likelier it is."""
 
     grid: Grid
@@ -82,12 +79,12 @@ class Parts(ABC):
         """The score of a confidence."""
         return float(logit(confidence)) if self.words.logistic else confidence
 
-    def worded(self, schema: Schema) -> Parts:
+    def worded(self, schema: Schema) -> Attribution:
         """The same with the labels and units of another schema of the same features."""
         return replace(self, grid=replace(self.grid, schema=schema))
 
 
-class BoxParts(Parts):
+class BoxAttribution(Attribution):
     """Terms that are one and the same on boxes of cells, by which their conditions are told."""
 
     @abstractmethod
