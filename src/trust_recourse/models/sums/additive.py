@@ -265,8 +265,7 @@ class Additive:
 
     def worth(self, f: int, codes: Floats) -> Floats:
         """The points of one feature's codes."""
-        cells = self.grid.cells_in(f, codes)
-        return self.points[f][cells] + self.slopes[f][cells] * np.where(np.isnan(codes), 0.0, codes)
+        return self.worth_at(self.grid.first_cell[f] + self.grid.cells_in(f, codes), codes)
 
     def score_of(self, wanted: int) -> Score:
         """The confidence of the class at this position of `classes_`, and bounds on it."""

@@ -21,10 +21,10 @@ from trust_recourse.models.seam import (
     Cells,
     Floats,
     Ints,
+    ListedScore,
     Reduction,
     Row,
     Same,
-    Score,
     Solved,
     Wish,
 )
@@ -39,10 +39,8 @@ from trust_recourse.schema import ActionSet, FeatureActions, Schema
 from trust_recourse.schema.steps import ratio
 
 
-class SlopedScore(Score):
+class SlopedScore(ListedScore):
     """One class's confidence of a model with slopes, which speaks of codes and not of cells."""
-
-    lists = True
 
     @property
     def sloped(self) -> Collection[int]:
@@ -52,16 +50,6 @@ class SlopedScore(Score):
     def __init__(self, card: Additive, wanted: int) -> None:
         self.card, self.wanted, self.grid, self.rises = card, wanted, card.grid, wanted == 1
         self.sign = 1.0 if wanted == 1 else -1.0
-
-    def at(self, cells: Cells) -> Floats:
-        """It is not one and the same on a cell."""
-        del cells
-        raise TypeError("cells do not tell the score of a model with slopes; ask it by `at_codes`")
-
-    def confidence(self, number: Floats) -> Floats:
-        """It has no kernel but that of listed values."""
-        del number
-        raise TypeError("a model with slopes has no kernel; its score of listed values has one")
 
     def at_codes(self, codes: Floats) -> Floats:
         """Confidence at rows of codes: the very floats of `predict_proba`."""

@@ -18,7 +18,7 @@ from trust_recourse.models.log_odds_margin import (
     shares,
     tangent_at,
 )
-from trust_recourse.models.seam import Candidates, Cells, Floats, Ints, Reduction, Wish
+from trust_recourse.models.seam import Candidates, Floats, Ints, ListedScore, Reduction, Wish
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.classes import ClassSums
 from trust_recourse.models.sums.score import apart
@@ -37,10 +37,9 @@ DRAWS = 1 << 18  # of noise
 ALL = 1e9  # a radius beyond all levels
 
 
-class SlopedMargin(LogOddsMargin):
+class SlopedMargin(ListedScore, LogOddsMargin):
     """One class's confidence, or its share beside the strongest other, of codes and not cells."""
 
-    lists = True
     straight = False  # between the ends of a cell a class may have more than at both
 
     @property
@@ -61,16 +60,6 @@ class SlopedMargin(LogOddsMargin):
     def proved_by(self, q: Floats) -> SlopedMargin:
         """Listed values are proved by it."""
         return SlopedMargin(self.model, self.wanted, self.strongest, q)
-
-    def at(self, cells: Cells) -> Floats:
-        """It is not one and the same on a cell."""
-        del cells
-        raise TypeError("cells do not tell the score of a model with slopes; ask it by `at_codes`")
-
-    def confidence(self, number: Floats) -> Floats:
-        """It has no kernel but that of listed values."""
-        del number
-        raise TypeError("a model with slopes has no kernel; its score of listed values has one")
 
     def at_codes(self, codes: Floats) -> Floats:
         """Confidence at rows of codes."""
