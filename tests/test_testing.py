@@ -11,7 +11,7 @@ from trust_recourse import Recourse
 from trust_recourse.certificate import checker
 from trust_recourse.certificate.sums import SumProof
 from trust_recourse.models import Additive, Grid, PythonKernel, Score
-from trust_recourse.models.sums.additive import Points
+from trust_recourse.models.sums.kernels import Tables
 from trust_recourse.testing import check_cell_model
 from worlds import EDGES, LINKS, LOAN, card, machine
 
@@ -36,7 +36,7 @@ def test_points_far_from_0_pass_the_kit(size):
 def test_a_bound_that_is_none_proves_nothing():
     """Divisions by 0 in a kernel give NaN, which discards nothing."""
     model = card(3)
-    model._kernel = Dividing(model.grid, model.points, model.base)
+    model._kernel = Dividing(model.grid.sizes, model.points, (), model.base)
     for seed in range(8):
         rng = np.random.default_rng(seed)
         person = LOAN.decode(rng.integers([1, 0, 0], [13, 10, 3])[None]).iloc[0]
@@ -47,7 +47,7 @@ def test_a_bound_that_is_none_proves_nothing():
         assert [o.cost for o in found.options] == [o.cost for o in right.options]
 
 
-class Dividing(PythonKernel, Points):
+class Dividing(PythonKernel, Tables):
     def intervals(self, first, last):
         wide = (last - first).astype(float)
         total = wide.sum(axis=1)
@@ -65,12 +65,12 @@ def test_a_machine_passes_the_kit(link, calibration):
     assert checked.certificates == 2 * checked.questions >= 8
 
 
-class Plain(PythonKernel, Points):
+class Plain(PythonKernel, Tables):
     """The same, with nothing but an interval."""
 
     def __init__(self, *given):
         super().__init__(*given)
-        self.points = Points(*given)
+        self.points = Tables(*given)
 
     def intervals(self, first, last):
         return self.points.intervals(first, last)
@@ -79,7 +79,7 @@ class Plain(PythonKernel, Points):
 @pytest.mark.parametrize("seed", range(4))
 def test_an_interval_is_enough(seed):
     model = card(seed)
-    model._kernel = Plain(model.grid, model.points, model.base)
+    model._kernel = Plain(model.grid.sizes, model.points, (), model.base)
     assert check_cell_model(model, random_state=seed).questions >= 10
 
 
@@ -112,7 +112,7 @@ def test_what_is_remembered_changes_no_answer():
         assert answers[0] == answers[1]
 
 
-class Halved(Points):
+class Halved(Tables):
     """Bounds that are too narrow."""
 
     def intervals(self, first, last):
@@ -148,7 +148,7 @@ class Flattered(Score):
 def test_what_is_wrong_does_not_pass(fault, monkeypatch):
     model = card(0)
     if fault == "bounds":
-        model._kernel = Halved(model.grid, model.points, model.base)
+        model._kernel = Halved(model.grid.sizes, model.points, (), model.base)
     elif fault == "grid":
         model.grid = Shifted(model.grid.schema, model.grid.edges)
     else:

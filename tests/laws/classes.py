@@ -18,7 +18,7 @@ from laws.questions import a_cost, a_schema, a_table, chance, one_of
 from laws.safety import check_noise, check_noise_of_winners, check_room
 from trust_recourse import PTMClassifier, Schema, TMClassifier, adopt
 from trust_recourse.models import Additive, ClassSums, Grid
-from trust_recourse.models.sums import classes as banks
+from trust_recourse.models.sums import sum as sums
 
 TREES = ("forest", "gradient boosting", "histogram", "lightgbm", "xgboost", "catboost")
 KINDS = ("points", "lines", "rules", *(kind for kind in TREES if kind in trees.KINDS))
@@ -123,7 +123,7 @@ def check_wins(court) -> None:
 def judge(seed: int) -> checks.Findings:
     """All laws of an answer."""
     kind, found = KINDS[seed % len(KINDS)], []
-    reduced = banks.reduced
+    reduced = sums.reduced_leaves
 
     def counted(*given):
         found.append(reduced(*given))
@@ -132,7 +132,7 @@ def judge(seed: int) -> checks.Findings:
     def place(rng):
         return a_place(rng, kind)
 
-    with mock.patch.object(banks, "reduced", counted), threadpool_limits(1):
+    with mock.patch.object(sums, "reduced_leaves", counted), threadpool_limits(1):
         cells = kind != "lines"
         safe = (check_noise, check_noise_of_winners, check_room)
         more = (check_wins, *(safe if cells else ()))

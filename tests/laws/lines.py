@@ -16,7 +16,7 @@ from laws import checks
 from laws.enumeration import is_blank, labels, numeric
 from laws.questions import Card, a_cost, a_schema, a_table, chance, one_of
 from trust_recourse.models import knapsack
-from trust_recourse.models.sums import card
+from trust_recourse.models.sums import score
 
 
 def a_place(rng):
@@ -76,15 +76,17 @@ def a_line(rng, schema, table) -> Card:
 def judge(seed: int) -> checks.Findings:
     """All laws of an answer, with questions reduced by force or as they come, or bought at once."""
     rng = np.random.default_rng(seed)
-    fixed, found = card.fixed, []
+    fixed, found = score.fixed, []
 
     def counted(*given):
         found.append(fixed(*given))
         return found[-1]
 
-    fewest = mock.patch.object(card, "FEWEST", 0 if chance(rng, 0.7) else card.FEWEST)
+    fewest = mock.patch.object(
+        score, "FEWEST_VALUES", 0 if chance(rng, 0.7) else score.FEWEST_VALUES
+    )
     by_boxes = mock.patch.object(knapsack, "MOST_NODES", 0 if chance(rng, 0.5) else 1 << 15)
-    with fewest, by_boxes, mock.patch.object(card, "fixed", counted):
+    with fewest, by_boxes, mock.patch.object(score, "fixed", counted):
         findings = checks.judge(seed, a_place)
     findings.counts["questions that were reduced"] += sum(each is not None for each in found)
     return findings

@@ -16,7 +16,7 @@ from laws.safety import check_noise, check_room
 from trust_recourse import Schema
 from trust_recourse.models.grid import Grid
 from trust_recourse.models.seam import of_class
-from trust_recourse.models.sums import table_score
+from trust_recourse.models.sums import score
 from trust_recourse.models.sums.tables import Pair
 
 
@@ -28,7 +28,8 @@ class Sum(Card):
             replace(each, kind="number", step=None) if each.kind == "integer" else each
             for each in self.schema_
         )
-        yes = self.confidence_at(self.grid.cells(Schema(tuple(features)).encode(X)))
+        cells = self.grid.cells(Schema(tuple(features)).encode(X))
+        yes = self.confidence(self.sum.at(cells)[:, 0])
         return np.column_stack([of_class(yes, 0), yes])
 
 
@@ -87,16 +88,16 @@ def _bins(rng, cells):
 
 def judge(seed: int) -> checks.Findings:
     """All laws of an answer, with questions reduced by force or as they come."""
-    rng, reduced, found = np.random.default_rng(seed), table_score.reduced, []
+    rng, reduced, found = np.random.default_rng(seed), score.reduced_tables, []
 
     def counted(*given):
         found.append(reduced(*given))
         return found[-1]
 
-    fewest = 0 if chance(rng, 0.7) else table_score.FEWEST
+    fewest = 0 if chance(rng, 0.7) else score.FEWEST
     with (
-        mock.patch.object(table_score, "FEWEST", fewest),
-        mock.patch.object(table_score, "reduced", counted),
+        mock.patch.object(score, "FEWEST", fewest),
+        mock.patch.object(score, "reduced_tables", counted),
     ):
         findings = checks.judge(seed, a_place, (check_noise, check_room))
     findings.counts["sums of tables"] += findings.counts.pop("Sum", 0)

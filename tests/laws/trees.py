@@ -299,14 +299,14 @@ def judge(seed: int, kind: str | None = None) -> checks.Findings:
     """All laws of an answer by one library, with questions reduced by force or as they come."""
     kind = kind or KINDS[seed % len(KINDS)]
     rng = np.random.default_rng(seed)
-    reduced, found = score.reduced, []
+    reduced, found = score.reduced_leaves, []
 
     def counted(*given):
         found.append(reduced(*given))
         return found[-1]
 
     fewest = mock.patch.object(score, "FEWEST", 0 if chance(rng, 0.7) else score.FEWEST)
-    with fewest, mock.patch.object(score, "reduced", counted), threadpool_limits(1):
+    with fewest, mock.patch.object(score, "reduced_leaves", counted), threadpool_limits(1):
         findings = checks.judge(seed, partial(a_place, kind=kind), (check_noise, check_room))
     findings.counts[kind] += findings.counts.pop("Library", 0)
     findings.counts["questions that were reduced"] += sum(each is not None for each in found)

@@ -18,7 +18,7 @@ import trust_recourse
 from trust_recourse import Recourse
 from trust_recourse.models.kernel import PythonKernel, TableKernel
 from trust_recourse.models.subproblem import Condition
-from trust_recourse.models.sums.additive import Points
+from trust_recourse.models.sums.kernels import Tables
 from trust_recourse.question.cost import Cost
 from trust_recourse.search.branch_and_bound import BranchAndBound
 from trust_recourse.search.candidates import candidates
@@ -144,15 +144,15 @@ def test_a_kernel_in_c_passes_the_kit(tmp_path):
         )  # fmt: skip
 
     model = card(1)
-    kept = model._kernel.layout, model._kernel.numbers
-    own = Sums(3, *(array.ctypes.data for array in kept))
     plain = model._kernel
+    kept = model.grid.first_cell, np.append(plain.numbers[2:], plain.rounding)
+    own = Sums(3, *(array.ctypes.data for array in kept))
     model._kernel = TableKernel(
         ctypes.cast(library.interval, ctypes.c_void_p).value,
         self_address=ctypes.addressof(own),
         owner=(library, own, kept),
     )
-    for name in ("lowest", "width", "unit", "slack"):
+    for name in ("lowest", "width", "unit", "total"):
         setattr(model._kernel, name, getattr(plain, name))
     assert check_cell_model(model, random_state=1, n_boxes=60).questions >= 10
 
@@ -169,7 +169,7 @@ def test_conditions_may_have_kernels_of_several_families():
     sizes = machine_score.grid.sizes
     rng = np.random.default_rng(0)
     points = [rng.normal(size=n) for n in sizes]
-    kernel = Points(machine_score.grid, points, 0.0)
+    kernel = Tables(machine_score.grid.sizes, points, (), 0.0)
     sums = sum(p[c] for p, c in zip(points, machine_score.grid.cells(rows).T, strict=True))
     numbers = 0.25 + (sums - sum(p.min() for p in points)) / kernel.width
     confidence = machine_score.at(machine_score.grid.cells(rows))

@@ -3,7 +3,7 @@
 
 #include "bindings/bindings.hpp"
 #include "numpy.hpp"
-#include "sums/table_mend.hpp"
+#include "sums/primal.hpp"
 #include "sums/tables.hpp"
 
 namespace trust {
@@ -24,14 +24,14 @@ static void add_up_points(Table<const double> codes, Table<const i32> cells, Arr
            {{out.data(), n}, {out.data() + n, n}});
 }
 
-static double mend_tables(const Tables& tables, Array<const double> costs, Array<i64> point,
-                          i64 side, double low, double high) {
+static double primal_of(const Tables& tables, Array<const double> costs, Array<i64> point, i64 side,
+                        double low, double high) {
     const TableSum& sum = tables.sum();
     require(costs.size() == sum.cells() && point.size() == sum.features());
     for (std::size_t f = 0; f < point.size(); ++f)
         require(0 <= point.data()[f] && point.data()[f] < sum.first[f + 1] - sum.first[f]);
     const nb::gil_scoped_release released;
-    return mend(sum, {side, low, high, view(costs)}, view(point));
+    return primal(sum, {static_cast<double>(side), low, high, view(costs)}, view(point));
 }
 
 void bind_points(nb::module_& m) {
@@ -39,15 +39,6 @@ void bind_points(nb::module_& m) {
           nb::arg("points"), nb::arg("slopes"), nb::arg("base"), nb::arg("out").noconvert(),
           "Write the sums of the points of rows of codes, and the sums of their sizes. A code x in "
           "cell c has points[c] + slopes[c] * x; the base is added last.");
-    nb::class_<Points, Kernel>(m, "Points", "Bounds on a sum of one number for each feature.")
-        .def(
-            "__init__",
-            [](Points* self, Array<const double> numbers, Array<const i64> layout) {
-                new (self) Points(view(numbers), view(layout));
-            },
-            nb::arg("numbers"), nb::arg("layout"),
-            "`numbers` are the points of all cells and, last, what rounding may change of a sum; "
-            "`layout` is where each feature's cells begin.");
     nb::class_<Tables, Kernel>(m, "Tables", "Bounds on a sum of tables of one and two features.")
         .def(
             "__init__",
@@ -55,7 +46,7 @@ void bind_points(nb::module_& m) {
                 new (self) Tables(std::make_shared<const TableSum>(view(numbers), view(layout)));
             },
             nb::arg("numbers"), nb::arg("layout"), "The arrays of `sums.tables.Tables`.")
-        .def("mend", &mend_tables, nb::arg("costs"), nb::arg("point").noconvert(), nb::arg("side"),
+        .def("primal", &primal_of, nb::arg("costs"), nb::arg("point").noconvert(), nb::arg("side"),
              nb::arg("low"), nb::arg("high"),
              "Change a point, a cell of each feature, into a cheap one with low <= side * number "
              "<= high. Return its cost, infinite if that failed.");

@@ -8,9 +8,9 @@
 #include "bindings/bindings.hpp"
 #include "numpy.hpp"
 #include "sums/ensemble.hpp"
-#include "sums/incumbents.hpp"
 #include "sums/layout.hpp"
-#include "sums/leads.hpp"
+#include "sums/log_odds_margin.hpp"
+#include "sums/primal.hpp"
 #include "sums/reduce.hpp"
 #include "sums/terms.hpp"
 
@@ -103,14 +103,17 @@ double py_climb(Doubles values, Ints layout, Doubles spend, double need, double 
     return climb(view(values), TermLayout(view(layout)), view(spend), need, enough, view(memory));
 }
 
-double py_mend(Table<const bool> taken, Doubles values, Doubles costs, Ints first, Ints sizes,
-               Array<i64> point, double low, double high, i64 work) {
+double py_primal(Table<const bool> taken, Doubles values, Doubles costs, Ints first, Ints sizes,
+                 Array<i64> point, double low, double high, i64 work) {
     check(taken.shape(0) == costs.size() && taken.shape(1) == values.size() &&
               first.size() == sizes.size() && first.size() == point.size(),
           "expected a row for each cell, a column for each leaf, a cell for each feature");
-    const LeafSum sum{mask(taken), view(values), view(costs), view(first), view(sizes), low, high};
+    for (std::size_t f = 0; f < point.size(); ++f)
+        check(0 <= point.data()[f] && point.data()[f] < sizes.data()[f],
+              "expected a cell of each feature");
+    const LeafSum sum{mask(taken), view(values), view(first), view(sizes)};
     nb::gil_scoped_release released;
-    return mend(sum, view(point), work);
+    return primal(sum, {1.0, low, high, view(costs)}, view(point), work);
 }
 
 // ---------------------------------------------------------------- trees
@@ -165,15 +168,15 @@ Parts parts_of(const std::vector<const Kernel*>& kernels, const Ints& memory, i6
     return {kernels, view(memory), features};
 }
 
-void make_leads(Leads* self, const std::vector<const Kernel*>& kernels, Ints memory, i64 features,
-                Table<const double> sums, i64 classes, i64 own, bool strongest, double rounding,
-                double lowest, double width) {
+void make_margin(LogOddsMargin* self, const std::vector<const Kernel*>& kernels, Ints memory,
+                 i64 features, Table<const double> sums, i64 classes, i64 own, bool strongest,
+                 double rounding, double lowest, double width) {
     check(sums.shape(1) == 3, "expected an offset, a width and an entropy for each part");
-    Leads::Model model{{}, classes, own, strongest, {rounding, lowest, width}};
+    LogOddsMargin::Model model{{}, classes, own, strongest, {rounding, lowest, width}};
     for (std::size_t i = 0; i < sums.shape(0); ++i)
         model.sums.push_back({sums(i, 0), sums(i, 1), sums(i, 2)});
-    new (self) Leads(parts_of(kernels, memory, features),
-                     std::make_shared<const Leads::Model>(std::move(model)));
+    new (self) LogOddsMargin(parts_of(kernels, memory, features),
+                             std::make_shared<const LogOddsMargin::Model>(std::move(model)));
 }
 
 }  // namespace
@@ -186,8 +189,9 @@ void bind_trees(nb::module_& m) {
                 new (self) Terms(view(numbers), view(layout));
             },
             nb::arg("numbers"), nb::arg("layout"));
-    nb::class_<Leads, Kernel>(m, "Leads", "Bounds on the lead of one class over the others.")
-        .def("__init__", &make_leads, nb::arg("kernels"), nb::arg("memory"), nb::arg("features"),
+    nb::class_<LogOddsMargin, Kernel>(m, "LogOddsMargin",
+                                      "Bounds on the lead of one class over the others.")
+        .def("__init__", &make_margin, nb::arg("kernels"), nb::arg("memory"), nb::arg("features"),
              nb::arg("sums"), nb::arg("classes"), nb::arg("own"), nb::arg("strongest"),
              nb::arg("rounding"), nb::arg("lowest"), nb::arg("width"));
     nb::class_<PyForest>(m, "Forest", "The nodes of all trees of an ensemble.")
@@ -213,9 +217,10 @@ void bind_trees(nb::module_& m) {
           "Which leaves some remaining cells reach.");
     m.def("make_layout", &py_make_layout, nb::arg("allowed"), nb::arg("starts"), nb::arg("sizes"),
           "The layout of leaves, in one array.");
-    m.def("mend", &py_mend, nb::arg("taken"), nb::arg("values"), nb::arg("costs"), nb::arg("first"),
-          nb::arg("sizes"), nb::arg("point").noconvert(), nb::arg("low"), nb::arg("high"),
-          nb::arg("work"), "Change a point into a cheap one that is enough; its cost.");
+    m.def("primal", &py_primal, nb::arg("taken"), nb::arg("values"), nb::arg("costs"),
+          nb::arg("first"), nb::arg("sizes"), nb::arg("point").noconvert(), nb::arg("low"),
+          nb::arg("high"), nb::arg("work"),
+          "Change a point into a cheap one that is enough; its cost.");
     m.def("priced_h", &py_priced_h, nb::arg("layout"), nb::arg("entry"), nb::arg("set"),
           nb::arg("duals"), "h of all atoms from the dual values of the root LP.");
     m.def("taken_by", &py_taken_by, nb::arg("layout"), "Which leaves take each cell.");

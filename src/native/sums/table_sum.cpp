@@ -50,11 +50,12 @@ TableSum::TableSum(std::span<const double> numbers, std::span<const i64> layout)
     const Layout head(layout);
     const std::size_t d = head.count(FEATURES), e = 2 * head.count(PAIRS);
     const std::size_t cells = head.count(CELLS);
-    Layout::require(numbers.size() > cells);
+    Layout::require(numbers.size() >= 2 + cells && d > 0);
     rounding = numbers[0];
+    start = numbers[1];
     atoms = static_cast<i64>(head.count(ATOMS));
-    points.assign(numbers.begin() + 1, numbers.begin() + 1 + cells);
-    tables.assign(numbers.begin() + 1 + cells, numbers.end());
+    points.assign(numbers.begin() + 2, numbers.begin() + 2 + cells);
+    tables.assign(numbers.begin() + 2 + cells, numbers.end());
     const auto starts = head.part(FIRST, d);
     first.assign(starts.begin(), starts.end());
     first.push_back(static_cast<i64>(cells));
@@ -70,7 +71,7 @@ TableSum::TableSum(std::span<const double> numbers, std::span<const i64> layout)
         Layout::require(f < d && map[k + 1] - map[k] == first[f + 1] - first[f]);
         const auto own = bin.subspan(map[k], map[k + 1] - map[k]);
         const i64 many = atom[k + 1] - atom[k], others = atom[other(k) + 1] - atom[other(k)];
-        const i64 begin = table[k] - 1 - static_cast<i64>(cells);
+        const i64 begin = table[k];
         Layout::require(begin >= 0 && many > 0 &&
                         begin + many * others <= static_cast<i64>(tables.size()));
         for (const i64 each : own) Layout::require(0 <= each && each < many);

@@ -22,8 +22,8 @@ struct TableSum {
         std::vector<i64> bin;
     };
 
-    // `layout` is that of sums/tables.py, `numbers` the rounding, the points of all cells, and the
-    // tables. Raises std::invalid_argument where one does not fit the other.
+    // `layout` is that of sums/tables.py, `numbers` the rounding, the start, the points of all
+    // cells, and the tables. Raises std::invalid_argument where one does not fit the other.
     TableSum(std::span<const double> numbers, std::span<const i64> layout);
 
     std::size_t features() const { return first.size() - 1; }
@@ -39,6 +39,7 @@ struct TableSum {
     }
 
     double rounding;
+    double start;  // what a sum begins with
     i64 atoms;
     std::vector<double> points, tables;
     std::vector<i64> first;

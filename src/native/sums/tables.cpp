@@ -13,7 +13,6 @@ static constexpr double LEAST = 1e-12, MOST = 1e9;  // of multipliers
 static constexpr int FIRST_TURNS = 40, TURNS = 4;
 static constexpr double FAR = 4.0, CLOSE = 1.25;
 static constexpr double NEAREST = 1.02;  // a smaller factor ends the search
-static constexpr double START = 0.25;    // the scale: sums go from 1/4 to 3/4
 
 Tables::Tables(std::shared_ptr<const TableSum> sum)
     : sum_(std::move(sum)),
@@ -54,7 +53,7 @@ void Tables::set_alive(Span span, const double* spend, const double* h) {
 void Tables::interval(Span span, double* out, const double* /*memory*/) {
     const TableSum& sum = *sum_;
     const std::size_t d = sum.features();
-    double least_sum = START, most_sum = START;
+    double least_sum = sum.start - sum.rounding, most_sum = sum.start + sum.rounding;
     for (std::size_t f = 0; f < d; ++f) {
         double least = INF, most = -INF;
         for (i64 c = sum.first[f] + span[f]; c <= sum.first[f] + span[d + f]; ++c) {
@@ -87,8 +86,8 @@ void Tables::interval(Span span, double* out, const double* /*memory*/) {
         for (const std::size_t k : {e, g})
             if (has_several(k)) out[2 + sum.entries[k].feature] += (most - least) / wide;
     }
-    out[0] = least_sum - sum.rounding;
-    out[1] = most_sum + sum.rounding;
+    out[0] = least_sum;
+    out[1] = most_sum;
 }
 
 // Sets the h of pairs with one bin of a feature: they are tables of the other feature alone.
@@ -289,9 +288,9 @@ double Tables::relaxation(Span span, i64 side, double level, std::span<const dou
                           double budget, double* gains, double* memory) {
     const TableSum& sum = *sum_;
     const std::size_t d = sum.features();
-    const double base = side > 0 ? START : 1.0 - START;
+    const double base = side > 0 ? sum.start : 1.0 - sum.start;
     const Asked asked{span, static_cast<double>(side), level - base, spend, budget};
-    double* const h = memory + 1;
+    double* const h = sum.pairs() > 0 ? memory + 1 : nullptr;
     side_ = asked.side;
     set_alive(span, spend.data(), h);
     if (std::ranges::any_of(alive_, [](const Alive& each) { return each.many == 0; })) {

@@ -1,4 +1,4 @@
-// Bounds on a sum of tables of one and of two features; see table_sum.hpp for the notation.
+// Bounds on a sum of points of one feature and tables of two; see table_sum.hpp for the notation.
 //
 // On a box and for any numbers h of the atoms
 //
@@ -9,7 +9,7 @@
 // best entry costs with each bin (`marginal`), and hands an equal share of all (`theta`) to the
 // tables whose other feature is still to come. After a sweep every K_p is 0.
 //
-// The memory of a box is the multiplier and the h of all atoms.
+// The memory of a box is the multiplier and the h of all atoms; empty where there are no pairs.
 #pragma once
 #include <memory>
 #include <span>

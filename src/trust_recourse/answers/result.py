@@ -32,7 +32,7 @@ from trust_recourse.io import cancel, markup
 from trust_recourse.io.files import write_whole
 from trust_recourse.io.scalars import Floats
 from trust_recourse.io.wording import ceiled, level, significant, some
-from trust_recourse.models.softmax import Lead, told_shares
+from trust_recourse.models.log_odds_margin import LogOddsMargin, told_shares
 from trust_recourse.question import (
     Option,
     Point,
@@ -455,7 +455,7 @@ class Result:
             return None if seconds == math.inf else seconds
 
         score = self.recourse.score_for(problem.target)
-        if not isinstance(score, Lead):
+        if not isinstance(score, LogOddsMargin):
             return Exact(score, problem, time_limit=left()).proof(bound), ()
         own, found = problem.action_set.own, None
         for last in (False, True):

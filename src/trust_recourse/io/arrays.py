@@ -10,3 +10,4 @@ from numpy.typing import NDArray
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Cells: TypeAlias = NDArray[np.int32]  # cells of a grid
+Bools: TypeAlias = NDArray[np.bool_]

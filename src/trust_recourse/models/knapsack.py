@@ -21,6 +21,7 @@ import numpy as np
 
 from trust_recourse import _native
 from trust_recourse.io.arrays import Floats, Ints
+from trust_recourse.models.subproblem import FlatCandidates, Solution
 
 MARGIN = 1e-9  # of a cost, which rounding may bring
 MOST_NODES = 1 << 15  # beyond them a search that bounds each of its parts again is better
@@ -78,3 +79,43 @@ def size(lines: Floats) -> float:
         lines[:, P] / lines[:, Q]
     )
     return float(np.abs(lines[:, SLOPE]) @ furthest)
+
+
+class Sums(NamedTuple):
+    """Points towards the wanted class: the base, a person's own, and those of all candidates."""
+
+    base: float
+    own: Floats
+    each: Floats
+
+
+def bought(
+    row: FlatCandidates,
+    sums: Sums,
+    least: float,
+    most_nodes: float,
+    lines: Floats = NO_LINES,
+    parts: Floats = NO_PARTS,
+) -> Solution | None:
+    """The cheapest among candidates and on lines that may have so much confidence."""
+    if not 0.0 < least < 1.0:
+        return None
+    gains = sums.each - sums.own.repeat(np.diff(row.first))
+    # what rounding may do to a sum, and to the logistic function of it
+    most = abs(sums.base) + np.abs(sums.own).sum() + np.abs(gains).sum() + size(lines)
+    slack = 2.0**-50 * ((len(sums.own) + 3) * float(most) + 1.0 / (least * (1.0 - least)))
+    needed = logit(least) - (sums.base + math.fsum(sums.own.tolist())) - slack
+    found = cheapest(Sack(row.costs, gains, row.first, lines, parts), needed, most_nodes)
+    if found is None or found.point is None:
+        return None if found is None else Solution(None, found.nodes)
+    codes = row.codes[np.maximum(found.point, 0)]
+    for f in np.flatnonzero(found.point < 0).tolist():
+        codes[f] = code(lines[f], int(found.point[f]))
+    return Solution(codes, found.nodes)
+
+
+def logit(confidence: float) -> float:
+    """The log-odds of a confidence, ±∞ beyond all."""
+    if not 0.0 < confidence < 1.0:
+        return -math.inf if confidence <= 0.0 else math.inf
+    return math.log(confidence / (1.0 - confidence))

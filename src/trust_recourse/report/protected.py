@@ -12,6 +12,7 @@ from trust_recourse.answers.explain import depends, explainable
 from trust_recourse.io.scalars import Floats
 from trust_recourse.models.readers.read_model import as_read
 from trust_recourse.models.seam import Score
+from trust_recourse.models.sums.ensemble import SumModel
 from trust_recourse.models.sums.one_feature import at_each_cell
 from trust_recourse.models.sums.score import SumScore
 from trust_recourse.report.language import ENGLISH
@@ -119,9 +120,8 @@ def _moved(score: Score, codes: Floats, f: int) -> float:
     """
     rows, grid = codes.copy(), score.grid
     cells, told = grid.cells(codes), []
-    if isinstance(score, SumScore):
-        sums = at_each_cell(score.model, cells, f)
-        told = [score.model.confidence(each, score.wanted) for each in sums]
+    if isinstance(score, SumScore) and isinstance(model := score.model, SumModel):
+        told = [model.confidence(each, score.wanted) for each in at_each_cell(model, cells, f)]
     for cell in () if score.lists or told else range(grid.sizes[f]):
         cells[:, f] = cell
         told.append(score.at(cells))

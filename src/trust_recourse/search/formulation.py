@@ -20,7 +20,7 @@ import numpy as np
 
 from trust_recourse.io.arrays import Floats, Ints
 from trust_recourse.models.grid import Grid
-from trust_recourse.models.on_cells import common
+from trust_recourse.models.regridding import common
 from trust_recourse.models.seam import Score
 from trust_recourse.models.subproblem import Candidates, Condition, Reduction, Wish
 from trust_recourse.question import SLACK, Point, Problem, Target

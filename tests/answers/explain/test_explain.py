@@ -21,7 +21,7 @@ import worlds
 from trust_recourse import Question, Recourse, Schema, Target, TMClassifier, haberman
 from trust_recourse.answers.explain import NAMED, explain, places, split
 from trust_recourse.io.wording import distance, floored
-from trust_recourse.models.factors import by_feature
+from trust_recourse.models.log_mean import by_feature
 from trust_recourse.models.tsetlin.calibration import Calibrator
 from worlds import calibrate_by, conclude, confidence_from, machine, paper_machine, random_machine
 

@@ -12,7 +12,7 @@ from laws import answers, mip, trees
 from laws.checks import Findings
 from trust_recourse.models.readers import sklearn
 from trust_recourse.models.sums import ensemble, reduce, score
-from trust_recourse.models.sums.terms import Terms
+from trust_recourse.models.sums.kernels import Terms
 
 pytestmark = pytest.mark.slow
 

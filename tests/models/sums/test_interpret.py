@@ -104,7 +104,7 @@ def test_sums_are_those_of_the_library_bit_for_bit(interactions):
     X = odd_rows(5, model)
     read = adopt(model, SCHEMA, X)
     assert len(read.pairs) == (len(EVERY) if interactions else 0)
-    total = np.add.accumulate(read._terms(read.grid.cells(SCHEMA.encode(X))), axis=0)[-1]
+    total = np.add.accumulate(read.sum.terms(read.grid.cells(SCHEMA.encode(X))), axis=0)[-1]
     assert (total == model.decision_function(X)).all()
 
 

@@ -11,8 +11,7 @@ import pytest
 
 from trust_recourse import Feature, Recourse, Schema
 from trust_recourse.models.sums import reduce
-from trust_recourse.models.sums.ensemble import Leaves
-from trust_recourse.models.sums.layout import layout
+from trust_recourse.models.sums.layout import LeafLists, Leaves, layout
 
 xgboost = pytest.importorskip("xgboost", reason="XGBoost is not installed")
 
@@ -73,7 +72,7 @@ def test_sums_smaller_than_their_rounding_are_still_found(seed):
 def test_time_that_is_up_leaves_no_time_for_the_program(monkeypatch):
     allowed = np.array([[1, 0, 1, 1], [0, 1, 1, 1], [1, 1, 1, 0], [1, 1, 0, 1]], bool)
     leaves, sizes = Leaves(np.array([0, 0, 1, 1]), np.array([0.0, 1.0, 0.0, 1.0]), allowed), [2, 2]
-    whole = reduce.Sum(leaves.value, layout(leaves, np.array(sizes)))
+    whole = LeafLists(leaves.value, layout(leaves, np.array(sizes)))
     costs, asked = np.array([0.0, 1.0, 0.0, 2.0]), reduce.Asked(1, 1.5, 9.0, 0.0)
     question = whole, costs, asked, np.inf, frozenset(), lambda _: True
     calls = []
@@ -85,7 +84,7 @@ def test_time_that_is_up_leaves_no_time_for_the_program(monkeypatch):
     monkeypatch.setattr("scipy.optimize.linprog", linprog)  # which it loads when it asks
     monkeypatch.setattr(reduce, "SMALL", -1)  # so that the program is asked however little is left
     monkeypatch.setattr(reduce, "FEW", 2.0)
-    assert reduce.reduced(*question, deadline=0.0) is not None
+    assert reduce.reduced_leaves(*question, deadline=0.0) is not None
     assert not calls
-    assert reduce.reduced(*question) is not None
+    assert reduce.reduced_leaves(*question) is not None
     assert calls

@@ -35,7 +35,7 @@ from trust_recourse import (
 )
 from trust_recourse.answers.plot import waterfall_info
 from trust_recourse.models.loading import load
-from trust_recourse.models.softmax import beside_strongest
+from trust_recourse.models.log_odds_margin import beside_strongest
 from trust_recourse.models.tsetlin import calibration
 from trust_recourse.models.tsetlin.calibration import temperature
 from trust_recourse.testing import check_cell_model

@@ -16,8 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from trust_recourse import Cost, Feature, Recourse, Schema
 from trust_recourse.models import Additive, adopt
 from trust_recourse.models.sums import reduce, score
-from trust_recourse.models.sums.ensemble import Leaves
-from trust_recourse.models.sums.layout import layout
+from trust_recourse.models.sums.layout import LeafLists, Leaves, layout
 from trust_recourse.testing import _check_box, check_cell_model
 
 pytest.importorskip("lightgbm", reason="LightGBM is not installed")
@@ -209,16 +208,16 @@ def stumps(seed):
 @pytest.mark.parametrize("seed", range(40))
 def test_a_reduction_leaves_the_cheapest_and_something_to_search(seed):
     leaves, costs, need = stumps(seed)
-    whole = reduce.Sum(leaves.value, layout(leaves, np.array([4, 4, 4])))
+    whole = LeafLists(leaves.value, layout(leaves, np.array([4, 4, 4])))
     asked = reduce.Asked(1, need, math.inf, 0.0)
-    found = reduce.reduced(whole, costs, asked, math.inf, frozenset(), lambda _: True)
+    found = reduce.reduced_leaves(whole, costs, asked, math.inf, frozenset(), lambda _: True)
     points = [at + 4 * np.arange(3) for at in itertools.product(range(4), repeat=3)]
     enough = [
         at for at in points
         if leaves.value[leaves.allowed[:, at].all(axis=1)].sum() >= need
     ]  # fmt: skip
     least = min(costs[at].sum() for at in enough)
-    assert len(found.values)  # or all would be searched that was there to begin with
+    assert len(found.lists.values)  # or all would be searched that was there to begin with
     assert found.point is None or costs[found.point].sum() >= least - 1e-12
     of = np.array([costs[4 * f + kept].min() for f, kept in enumerate(found.kept)])
     assert of.sum() <= least + 1e-12

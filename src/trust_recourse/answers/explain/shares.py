@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.models.factors import by_feature
+from trust_recourse.models.log_mean import by_feature
 
 if TYPE_CHECKING:
     from trust_recourse.models.tsetlin.clauses import Cells

@@ -1,8 +1,9 @@
 """A change of a sum, explained by features and by its terms: trees, or bins of points.
 
-Shares are of the score, in which terms add up; `Parts` says what people call it and how it makes a
-confidence. They are exact: Shapley values between the two points, see `models.sums.parts`;
-of a class among several they are of its lead, which is no sum, see `models.lead_parts`.
+Shares are of the score, in which terms add up; `Attribution` says what people call it and how it
+makes a confidence. They are exact: Shapley values between the two points, see
+`models.sums.attributions`; of a class among several they are of its margin, which is no sum, see
+`models.margin_attribution`.
 What a library rounds away as it adds up is nobody's share.
 """
 
@@ -31,7 +32,7 @@ from trust_recourse.io.wording import floored, signed
 
 if TYPE_CHECKING:
     from trust_recourse.answers.recourse import Recourse
-    from trust_recourse.models.parts import Parts
+    from trust_recourse.models.attribution import Attribution
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +52,12 @@ class TermPlaces(Places):
     """Several points of a sum."""
 
     all: tuple[TermPlace, ...]
-    parts: Parts  # of the wanted class's score, in the words of the person's schema
+    parts: Attribution  # of the wanted class's score, in the words of the person's schema
 
     @classmethod
     def of(cls, recourse: Recourse, points: Sequence[Asked]) -> TermPlaces:
         """What the terms of a sum add at points."""
-        parts: Parts = recourse.model.parts_of(recourse.wanted_at).worded(recourse.schema)
+        parts: Attribution = recourse.model.parts_of(recourse.wanted_at).worded(recourse.schema)
         rows = [codes for _, _, codes, _, _ in points]
         terms = [parts.at(codes) for codes in rows]
         score = [parts.total(*each) for each in zip(rows, terms, strict=True)]

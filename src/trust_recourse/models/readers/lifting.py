@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from trust_recourse.io.arrays import Floats
+from trust_recourse.io.arrays import Bools, Floats
 from trust_recourse.models.readers.columns import alike
 from trust_recourse.models.readers.steps import (
     TINY,
@@ -28,7 +28,6 @@ from trust_recourse.models.readers.steps import (
 from trust_recourse.models.sums.ensemble import (
     BEFORE_ZERO,
     ZERO,
-    Bools,
     SumModel,
     Tree,
     labels,

@@ -17,6 +17,7 @@ import pandas as pd
 
 from trust_recourse.io.scalars import Floats, plain
 from trust_recourse.io.wording import some
+from trust_recourse.models.log_odds_margin import beside_strongest
 from trust_recourse.models.readers.columns import UnreadableError
 from trust_recourse.models.readers.library import (
     Library,
@@ -26,7 +27,6 @@ from trust_recourse.models.readers.library import (
     tolerance,
 )
 from trust_recourse.models.seam import Score
-from trust_recourse.models.softmax import beside_strongest
 from trust_recourse.question import Outcome, Point, Target
 from trust_recourse.schema import Schema
 

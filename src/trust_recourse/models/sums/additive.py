@@ -19,11 +19,13 @@ from trust_recourse import _native
 from trust_recourse.io.arrays import Cells, Floats, Ints
 from trust_recourse.io.files import FileError
 from trust_recourse.models import model_file
+from trust_recourse.models.attribution import Attribution, Words
 from trust_recourse.models.grid import Grid
-from trust_recourse.models.kernel import Kernel
-from trust_recourse.models.parts import Parts, Words
+from trust_recourse.models.log_odds_margin import logistic
 from trust_recourse.models.seam import Score, of_class
-from trust_recourse.models.sums.parts import PointParts, TableParts
+from trust_recourse.models.sums.attributions import PointAttribution
+from trust_recourse.models.sums.kernels import SumKernel
+from trust_recourse.models.sums.sum import Sum
 from trust_recourse.models.sums.tables import Pair
 from trust_recourse.question import decided
 from trust_recourse.schema import Schema
@@ -81,7 +83,6 @@ class Additive:
         self.sloped = tuple(f for f, each in enumerate(self.slopes) if each.any())
         if self.sloped and self.pairs:
             raise ValueError("slopes and pairs: given both, expected one of them")
-        self._kernel = Points(self.grid, self.points, self.base)
 
     @property
     def family(self) -> str:
@@ -208,7 +209,7 @@ class Additive:
         """The sum of all points at rows of codes."""
         cells = self.grid.cells(codes)
         if self.pairs:
-            return np.asarray(np.add.accumulate(self._terms(cells), axis=0)[-1])
+            return self.sum.at(cells)[:, 0]
         return np.asarray(self._sums(codes, cells)[0])
 
     def _sums(self, codes: Floats, cells: Cells) -> Floats:
@@ -228,15 +229,18 @@ class Additive:
         points, slopes = self._row
         return np.asarray(points[at] + slopes[at] * np.where(np.isnan(codes), 0.0, codes))
 
-    def confidence_at(self, cells: Cells) -> Floats:
-        """Confidence of `classes_[1]` at rows of cells, where there are pairs."""
-        return logistic(np.add.accumulate(self._terms(cells), axis=0)[-1])
+    @cached_property
+    def sum(self) -> Sum:
+        """The points and pairs on cells; slopes are none of it."""
+        return Sum(self.grid, np.array([self.base]), self._row[0][None], self.pairs)
 
-    def _terms(self, cells: Cells) -> Floats:
-        """The base, the points of each feature and those of each pair, at rows of cells: (T, n)."""
-        each = [points[cells[:, f]] for f, points in enumerate(self.points)]
-        both = [pair.at(cells) for pair in self.pairs]
-        return np.array([np.full(len(cells), self.base), *each, *both])
+    @cached_property
+    def _kernel(self) -> SumKernel:
+        return self.sum.kernel()
+
+    def confidence(self, total: Floats, wanted: int = 1) -> Floats:
+        """The confidence of the class at this position of `classes_`, of sums of points."""
+        return of_class(logistic(total), wanted)
 
     def apart(self, codes: Floats) -> Floats:
         """How far a probability may lie from ours whose sum has the same terms in another order.
@@ -245,7 +249,7 @@ class Additive:
         quarter as steep at most; terms that were scaled before have a few roundings more.
         """
         if self.pairs:
-            terms = np.abs(self._terms(self.grid.cells(codes)))
+            terms = np.abs(self.sum.terms(self.grid.cells(codes)))
             return np.asarray((len(terms) + 3) * 2.0**-52 * terms.sum(axis=0) + 2.0**-50)
         many = (len(self.points) + 3) * 2.0**-51
         return np.asarray(many * self._sums(codes, self.grid.cells(codes))[1] + 2.0**-50)
@@ -263,28 +267,23 @@ class Additive:
 
     def worth(self, f: int, codes: Floats) -> Floats:
         """The points of one feature's codes."""
-        cells = self.grid.cells_in(f, codes)
-        return self.points[f][cells] + self.slopes[f][cells] * np.where(np.isnan(codes), 0.0, codes)
+        return self.worth_at(self.grid.first_cell[f] + self.grid.cells_in(f, codes), codes)
 
     def score_of(self, wanted: int) -> Score:
         """The confidence of the class at this position of `classes_`, and bounds on it."""
-        from trust_recourse.models.sums.card import CardScore, SlopedScore
-        from trust_recourse.models.sums.table_score import TableScore
+        from trust_recourse.models.sums.score import SumScore
+        from trust_recourse.models.sums.sloped import SlopedScore
 
-        if self.pairs:
-            return TableScore(self, wanted)
         if self.sloped:
             return SlopedScore(self, wanted)
-        return CardScore(self.grid, self.points, self.base, wanted, self._kernel)
+        return SumScore(self, self.sum, wanted, self._kernel)
 
-    def parts_of(self, wanted: int) -> Parts:
+    def parts_of(self, wanted: int) -> Attribution:
         """The points for the class at this position of `classes_`, for explanations."""
         sign = 1.0 if wanted == 1 else -1.0
         words = POINTS._replace(term="term") if self.sloped else POINTS
-        own = self.grid, words, sign * self.base, sign, self.points
-        if self.pairs:
-            return TableParts(*own, self.slopes, self.pairs)
-        return PointParts(*own, self.slopes)
+        base = sign * self.base
+        return PointAttribution(self.grid, words, base, sign, self.points, self.slopes, self.pairs)
 
 
 def _fixed(given: Any) -> Floats:
@@ -292,49 +291,3 @@ def _fixed(given: Any) -> Floats:
     found = np.array(given, float)
     found.flags.writeable = False
     return found
-
-
-def summed(base: float, each: Floats) -> Floats:
-    """The sum of rows of points, one after another, so that it is the same beside any other row."""
-    return np.asarray(base + np.add.accumulate(each, axis=1)[:, -1])
-
-
-def logistic(total: Floats) -> Floats:
-    """The confidence of a sum of points."""
-    with np.errstate(over="ignore"):  # 1 / ∞ is the 0 that is meant
-        return np.asarray(1.0 / (1.0 + np.exp(-total)))
-
-
-# ---------------------------------------------------------------- the kernel
-
-
-class Points(Kernel):
-    """Bounds on a sum of points, on a scale where the sums go from ¼ to ¾, so there is room around.
-
-    `numbers` are the points of all cells in one row and, last, what rounding may do to a sum of
-    them; `layout` is where each feature's begin. `unit` is what readers of certificates count in.
-    """
-
-    def __init__(
-        self, grid: Grid, points: Sequence[Floats], base: float, unit: float | None = None
-    ) -> None:
-        least = math.fsum(float(each.min()) for each in points)
-        spread = math.fsum(float(np.ptp(each)) for each in points) or 1.0
-        self.lowest, self.width = least - spread / 2.0, 2.0 * spread
-        self.unit = self.width if unit is None else unit
-        parts = [(each - each.min()) / self.width for each in points]
-        size = abs(base) + math.fsum(float(np.abs(each).max()) for each in points) + abs(least)
-        rounding = 1e-12 + 8 * (len(points) + 3) * 2.0**-53 * size / self.width
-        self.numbers = np.concatenate([parts[0] + 0.25, *parts[1:], [rounding]])
-        self.layout = grid.first_cell.astype(np.int64)
-        self.slack = rounding * self.width  # what rounding may do to a sum, in points
-
-    def told(self, price: Floats, memory: Floats, cells: Sequence[Ints]) -> tuple[Floats, Floats]:
-        """Prices per unit of the reader's."""
-        del cells
-        return price * (self.unit / self.width), memory
-
-    @cached_property
-    def native(self) -> _native.Points:
-        """The compiled bounds: see `src/native/sums/points.hpp`."""
-        return _native.Points(self.numbers, self.layout)

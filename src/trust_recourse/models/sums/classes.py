@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -13,20 +12,18 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.io.arrays import Cells, Floats, Ints
+from trust_recourse.io.arrays import Floats
 from trust_recourse.models import model_file
+from trust_recourse.models.attribution import Attribution
 from trust_recourse.models.grid import Grid
-from trust_recourse.models.leads import Part
-from trust_recourse.models.on_cells import numbered
-from trust_recourse.models.parts import Parts
+from trust_recourse.models.log_odds_margin import SumsMargin, softmax
 from trust_recourse.models.readers.columns import UnreadableError
+from trust_recourse.models.regridding import Columns, Regridded, common, rows_of, within
 from trust_recourse.models.seam import Score
-from trust_recourse.models.softmax import Bank, Fewer, LeadScore, softmax
-from trust_recourse.models.sums.additive import Additive, Points
-from trust_recourse.models.sums.ensemble import Leaves, Link, SumModel, Tree
-from trust_recourse.models.sums.layout import layout
-from trust_recourse.models.sums.reduce import Asked, Sum, reduced
-from trust_recourse.models.sums.terms import Terms
+from trust_recourse.models.sums.additive import Additive
+from trust_recourse.models.sums.ensemble import Link, SumModel, Tree
+from trust_recourse.models.sums.layout import Leaves
+from trust_recourse.models.sums.sum import Sum
 from trust_recourse.question import decided
 from trust_recourse.schema import Schema
 
@@ -57,8 +54,7 @@ class ClassSums:
     @cached_property
     def grid(self) -> Grid:
         """The cells that any of the sums tells apart."""
-        edges = zip(*(model.grid.edges for model in self.models), strict=True)
-        return Grid(self.schema_, tuple(np.unique(np.concatenate(each)) for each in edges))
+        return common([model.grid for model in self.models])
 
     @cached_property
     def sloped(self) -> tuple[int, ...]:
@@ -73,15 +69,15 @@ class ClassSums:
         return schema
 
     @cached_property
-    def bank(self) -> Bank:
+    def sum(self) -> Sum:
         """The sums on the one grid."""
-        return _trees(self) if isinstance(self.models[0], SumModel) else _points(self)
+        return _sum(self)
 
     def totals(self, codes: Floats) -> Floats:
         """The sum of each class at rows of codes."""
         return np.column_stack(
             [
-                model.at(model.grid.cells(codes)) / model.link.divisor
+                model.mean_at(model.grid.cells(codes))
                 if isinstance(model, SumModel)
                 else model.total(codes)
                 for model in self.models
@@ -100,21 +96,21 @@ class ClassSums:
 
     def _lead(self, wanted: int, strongest: bool) -> Score:
         if self.sloped:
-            from trust_recourse.models.sums.sloped_classes import SlopedLead
+            from trust_recourse.models.sums.sloped_classes import SlopedMargin
 
-            return SlopedLead(self, wanted, strongest)
-        return LeadScore(self.bank, wanted, strongest)
+            return SlopedMargin(self, wanted, strongest)
+        return SumsMargin(self.sum, wanted, strongest)
 
-    def parts_of(self, wanted: int) -> Parts:
+    def parts_of(self, wanted: int) -> Attribution:
         """The score of the class at this position of `classes_` term by term, for explanations."""
-        from trust_recourse.models.lead_parts import LEAD, LeadParts
+        from trust_recourse.models.margin_attribution import MARGIN, MarginAttribution
 
         if not self.softmax:
             return self.models[wanted].parts_of(1)
         each = tuple(model.parts_of(1) for model in self.models)
         names = tuple(map(str, self.classes_.tolist()))
-        words = LEAD._replace(term=each[0].words.term, terms=each[0].words.terms)
-        return LeadParts(self.grid, words, 0.0, 1.0, each, wanted, names)
+        words = MARGIN._replace(term=each[0].words.term, terms=each[0].words.terms)
+        return MarginAttribution(self.grid, words, 0.0, 1.0, each, wanted, names)
 
     def apart(self, codes: Floats) -> Floats:
         """How far a library's probability may lie from ours at rows of codes."""
@@ -183,181 +179,31 @@ def summed_apart(
     return ClassSums(tuple(models), classes, softmax)
 
 
-def _taken(model: SumModel | Additive, grid: Grid) -> Ints:
-    """Of each cell of a grid, laid in one row, the cell of the model's own that it lies in."""
-    found = []
-    for f, feature in enumerate(grid.schema):
-        last = np.append(grid.ends(f)[1:], [math.nan] * (len(feature.missing) > 0))
-        found.append(model.grid.first_cell[f] + model.grid.cells_in(f, last))
-    return np.concatenate(found)
+# ---------------------------------------------------------------- on one grid
 
 
-# ---------------------------------------------------------------- trees
-
-
-def _trees(model: ClassSums) -> TreeBank:
-    leaves, bases, errors = [], [], []
-    for each in model.models:
-        assert isinstance(each, SumModel)
-        own, by = each.leaves, 1.0 / each.link.divisor
-        leaves.append(Leaves(own.term, by * own.value, own.allowed[:, _taken(each, model.grid)]))
-        bases.append(by * each.base)
-        errors.append(by * each.rounding)
-    return TreeBank(model.grid, leaves, np.array(bases), np.array(errors), _Totals(model))
-
-
-class _Totals:
-    """The model's own sums at rows of cells of the one grid."""
-
-    def __init__(self, model: ClassSums) -> None:
-        self.models = model.models
-        self.first = model.grid.first_cell
-        self.taken = [_taken(each, model.grid) for each in model.models]
-
-    def __call__(self, cells: Cells) -> Floats:
-        at = self.first + cells
-        found = []
-        for model, taken in zip(self.models, self.taken, strict=True):
-            assert isinstance(model, SumModel)
-            own = (taken[at] - model.grid.first_cell).astype(np.int32)
-            found.append(model.at(own) / model.link.divisor)
-        return np.column_stack(found)
-
-
-class TreeBank(Bank):
-    """Sums of trees."""
-
-    def __init__(
-        self,
-        grid: Grid,
-        leaves: Sequence[Leaves],
-        bases: Floats,
-        errors: Floats,
-        own: Callable[[Cells], Floats],
-    ) -> None:
-        self.grid, self.leaves, self.bases, self.errors = grid, leaves, bases, errors
-        self.many, self._own = len(leaves), own
-
-    def totals(self, cells: Cells) -> Floats:
-        """As the library adds them up."""
-        return self._own(cells)
-
-    def parts(self, wanted: int) -> tuple[list[Part], int]:
-        """Every class's own sum."""
-        each = zip(self.leaves, self.bases.tolist(), self.errors.tolist(), strict=True)
-        return [self._part(leaves, base, error) for leaves, base, error in each], wanted
-
-    def tangent(self, weights: Floats) -> Part:
-        """One sum of the trees of all classes that weigh something."""
-        return self._part(
-            self._weighed(weights), float(weights @ self.bases),
-            float(np.abs(weights) @ self.errors),
-        )  # fmt: skip
-
-    def _part(self, leaves: Leaves, base: float, error: float) -> Part:
-        kernel = Terms(leaves.value, layout(leaves, self.grid.sizes), error=error)
-        return Part(kernel, base + kernel.lowest - 0.25 * kernel.width, kernel.width)
-
-    def _weighed(self, weights: Floats) -> Leaves:
-        used = [k for k in range(self.many) if abs(weights[k]) > 0.0]
-        starts = np.cumsum([0, *(int(self.leaves[k].term[-1]) + 1 for k in used)])
-        return Leaves(
-            np.concatenate([self.leaves[k].term + a for k, a in zip(used, starts, strict=False)]),
-            np.concatenate([weights[k] * self.leaves[k].value for k in used]),
-            np.concatenate([self.leaves[k].allowed for k in used]),
-        )
-
-    def fewer(
-        self,
-        weights: Floats,
-        needed: float,
-        costs: Floats,
-        incumbent: float,
-        accept: Callable[[Ints], bool],
-        deadline: float,
-    ) -> Fewer | None:
-        """By sweeps and the root LP, as for two classes."""
-        leaves = self._weighed(weights)
-        size = float(np.abs(weights) @ (np.abs(self.bases) + 2.0 * self.errors))
-        slack = float(np.abs(weights) @ self.errors) + 2.0**-44 * (
-            size + float(np.abs(leaves.value).sum())
-        )
-        asked = Asked(1, needed - float(weights @ self.bases), math.inf, 2.0 * slack)
-        whole = Sum(leaves.value, layout(leaves, self.grid.sizes))
-        every = frozenset(range(len(self.grid.sizes)))
-        found = reduced(whole, costs, asked, incumbent, every, accept, deadline)
-        if found is None:
-            return None
-        kernel = Terms(
-            found.values, found.layout, error=slack, h=found.h, multiplier=found.multiplier
-        )
-        base = float(weights @ self.bases) + found.base
-        tangent = Part(kernel, base + kernel.lowest - 0.25 * kernel.width, kernel.width)
-        bound = max(float(found.bound), 0.0)
-        return Fewer(found.kept, found.room, bound, found.point, found.steps, tangent)
-
-    def on(self, kept: Sequence[Ints]) -> TreeBank:
-        """Without leaves that none of these cells reaches."""
-        columns = np.concatenate(
-            [first + of for first, of in zip(self.grid.first_cell, kept, strict=True)]
-        )
-        sizes = np.array([len(of) for of in kept])
-        grid, own, first = numbered(sizes), self._own, self.grid.first_cell
-        starts = np.cumsum(sizes) - sizes
-        leaves = []
-        for each in self.leaves:
-            allowed = each.allowed[:, columns]
-            alive = np.logical_or.reduceat(allowed, starts, axis=1).all(axis=1)
-            leaves.append(Leaves(each.term[alive], each.value[alive], allowed[alive]))
-
-        def totals(cells: Cells) -> Floats:
-            return own((columns[starts + cells] - first).astype(np.int32))
-
-        return TreeBank(grid, leaves, self.bases, self.errors, totals)
-
-
-# ---------------------------------------------------------------- points
-
-
-def _points(model: ClassSums) -> PointBank:
-    each = []
-    for of in model.models:
-        assert isinstance(of, Additive)
-        each.append(np.concatenate(of.points)[_taken(of, model.grid)])
-    return PointBank(model.grid, np.array(each), np.array([of.base for of in model.models]))
-
-
-class PointBank(Bank):
-    """Sums of points of one feature each."""
-
-    def __init__(self, grid: Grid, points: Floats, bases: Floats) -> None:
-        self.grid, self.points, self.bases = grid, points, bases  # points: (classes, all cells)
-        self.many = len(points)
-
-    def totals(self, cells: Cells) -> Floats:
-        """Added up a feature after another."""
-        each = self.points[:, self.grid.first_cell + cells]
-        return np.asarray(self.bases + np.add.accumulate(each, axis=2)[:, :, -1].T)
-
-    def parts(self, wanted: int) -> tuple[list[Part], int]:
-        """What the sums of the others are more than that of the wanted class."""
-        others = [k for k in range(self.many) if k != wanted]
-        each = np.eye(self.many)
-        return [self.tangent(each[k] - each[wanted]) for k in others], -1
-
-    def tangent(self, weights: Floats) -> Part:
-        """Again a sum of points."""
-        kernel = Points(self.grid, self._split(weights @ self.points), float(weights @ self.bases))
-        base = float(weights @ self.bases)
-        return Part(kernel, base + kernel.lowest, kernel.width)
-
-    def _split(self, row: Floats) -> list[Floats]:
-        return np.split(row, self.grid.first_cell[1:])
-
-    def on(self, kept: Sequence[Ints]) -> PointBank:
-        """The points of these cells."""
-        columns = np.concatenate(
-            [first + of for first, of in zip(self.grid.first_cell, kept, strict=True)]
-        )
-        grid = numbered(np.array([len(of) for of in kept]))
-        return PointBank(grid, self.points[:, columns], self.bases)
+def _sum(model: ClassSums) -> Sum:
+    """The sums on the one grid."""
+    grid = model.grid
+    own = [rows_of(each.grid, within(grid, each.grid)) for each in model.models]
+    trees = [each for each in model.models if isinstance(each, SumModel)]
+    if not trees:
+        cards = [each for each in model.models if isinstance(each, Additive)]
+        points = [np.concatenate(of.points)[at] for of, at in zip(cards, own, strict=True)]
+        return Sum(grid, np.array([of.base for of in cards]), np.array(points))
+    leaves = [
+        Leaves(of.leaves.term, of.share * of.leaves.value, of.leaves.allowed[:, at])
+        for of, at in zip(trees, own, strict=True)
+    ]
+    return Sum(
+        grid,
+        np.array([of.share * of.base for of in trees]),
+        leaves=tuple(leaves),
+        error=np.array([of.share * of.rounding for of in trees]),
+        own=Columns(
+            tuple(
+                Regridded.on(of.mean_at, of.grid, grid, at)
+                for of, at in zip(trees, own, strict=True)
+            )
+        ),
+    )

@@ -18,17 +18,19 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from trust_recourse import _native
-from trust_recourse.io.arrays import Cells, Floats, Ints
+from trust_recourse.io.arrays import Bools, Cells, Floats, Ints
 from trust_recourse.models import model_file
+from trust_recourse.models.attribution import Attribution, Words
 from trust_recourse.models.floats import first_float
 from trust_recourse.models.grid import Grid
-from trust_recourse.models.parts import Parts, Words
+from trust_recourse.models.regridding import Columns
 from trust_recourse.models.seam import Score
-from trust_recourse.models.sums.parts import LeafParts
+from trust_recourse.models.sums.attributions import LeafAttribution
+from trust_recourse.models.sums.layout import Leaves
+from trust_recourse.models.sums.sum import Sum
 from trust_recourse.question import decided
 from trust_recourse.schema import Feature, Schema
 
-Bools = NDArray[np.bool_]
 ZERO = float(np.float32(1e-35))  # LightGBM reads numbers up to this as 0
 MANY = 256  # rows from which on it pays to look for the nodes that all of them reach
 BEFORE_ZERO = math.nextafter(-ZERO, -math.inf)
@@ -134,17 +136,6 @@ class Link(NamedTuple):
             mean = np.maximum(score, kind(self.least)) / kind(self.divisor)
             found = np.asarray(expit(mean * kind(self.scale)) if self.logistic else mean)
         return found if self.after is None else self.after(found)
-
-
-class Leaves(NamedTuple):
-    """The leaves of all trees that some row reaches, tree by tree.
-
-    `allowed` has the cells of all features in one row: those that the leaf's path admits.
-    """
-
-    term: Ints  # (L,) the tree, ascending
-    value: Floats  # (L,)
-    allowed: Bools  # (L, cells of all features)
 
 
 class _Nodes(NamedTuple):
@@ -317,6 +308,21 @@ class SumModel:
         self._paths(cells).add_up(np.ascontiguousarray(cells, np.int32), self._added, total)
         return total.astype(float)
 
+    def mean_at(self, cells: Cells) -> Floats:
+        """The same over the link's divisor."""
+        return self.at(cells) / self.link.divisor
+
+    @property
+    def share(self) -> float:
+        """What a leaf counts in that."""
+        return 1.0 / self.link.divisor
+
+    @cached_property
+    def sum(self) -> Sum:
+        """The leaves on cells, with the library's own sum."""
+        base, error = np.array([self.base]), np.array([self.rounding])
+        return Sum(self.grid, base, leaves=(self.leaves,), error=error, own=Columns((self.at,)))
+
     def exact_at(self, cells: Cells) -> Floats:
         """The sum of the stored numbers at rows of cells, rounded once."""
         return np.array([math.fsum(row) for row in self._reached(cells).tolist()])
@@ -352,9 +358,10 @@ class SumModel:
         """The confidence of the class at this position of `classes_`, and bounds on it."""
         from trust_recourse.models.sums.score import SumScore
 
-        return SumScore(self, wanted)
+        model = (self.flipped if wanted == 0 else None) or self
+        return SumScore(model, model.sum, 1 if model is not self else wanted)
 
-    def parts_of(self, wanted: int) -> Parts:
+    def parts_of(self, wanted: int) -> Attribution:
         """The score of the class at this position of `classes_` tree by tree, for explanations."""
         model = (self.flipped if wanted == 0 else None) or self
         sign = 1.0 if wanted == 1 or model is not self else -1.0
@@ -365,7 +372,7 @@ class SumModel:
         words, level = LOG_ODDS if self.link.logistic else PROBABILITY, None
         if self.link.after is not None:
             words, level = _before(words), self._level(wanted, base, scale)
-        return LeafParts(self.grid, words, base, scale, model.leaves, level)
+        return LeafAttribution(self.grid, words, base, scale, model.leaves, level)
 
     def _level(self, wanted: int, base: float, scale: float) -> Callable[[float], float]:
         """The score, as `parts_of` tells it, from which on a calibrated one has a confidence."""

@@ -15,13 +15,27 @@ from typing import NamedTuple
 import numpy as np
 
 from trust_recourse import _native
-from trust_recourse.io.arrays import Floats, Ints
-from trust_recourse.models.sums.ensemble import Bools, Leaves
+from trust_recourse.io.arrays import Bools, Floats, Ints
 
 # how many there are: features, terms, entries, atoms, leaves, cells
 D, T, E, H, L, C = range(6)
 # where parts begin: the leaves of each term, the first cell of each feature; the head's length
 TERM_LEAF, FIRST, HEAD = 7, 15, 16
+
+
+class Leaves(NamedTuple):
+    """All leaves that some row reaches, by the trees that they end."""
+
+    term: Ints  # (L,) the tree, ascending
+    value: Floats  # (L,)
+    allowed: Bools  # (L, cells of all features)
+
+
+class LeafLists(NamedTuple):
+    """The same as compiled bounds read them: the values of the leaves, and their layout."""
+
+    values: Floats
+    layout: Ints
 
 
 def layout(leaves: Leaves, sizes: Ints) -> Ints:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from trust_recourse.models.on_cells import common, within
+from trust_recourse.models.regridding import common, within
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.ensemble import Link, SumModel, Tree
 from trust_recourse.models.sums.tables import Pair

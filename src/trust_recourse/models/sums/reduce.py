@@ -1,14 +1,14 @@
-"""A smaller sum with the same cheapest answers: incumbents, reduced-cost fixing, and a rebuilt sum.
+"""A smaller sum with the same cheapest answers: incumbents, reduced-cost fixing, smaller storage.
 
-First what is out of reach goes, and neighbouring cells that no leaf tells apart become one. Sweeps
-give good h and λ for the bound of `terms`; what they price least, mended, is an incumbent. A cell
-whose reduced cost lifts that bound above the incumbent is in no cheaper answer, so it goes, and so
-on with what is left. Where much is left, h and λ come from the root LP, solved by HiGHS: it has a
-variable for each cell and each leaf, and for each term, feature and set of its atoms, the leaves
-inside the set weigh no more than the cells of the set.
+Sweeps give good h and λ for the bound of `kernels`. A cheap point that is enough, near what they
+price least, is an incumbent. A cell whose reduced cost lifts the bound above the incumbent is in no
+cheaper answer, so it goes, and so on with what is left.
 
-None of this rests on the LP being right: bounds are computed anew from h and λ, and an incumbent
-is a point whose sum was added up.
+Of leaves, what is out of reach goes first, and neighbouring cells that no leaf tells apart become
+one. Where much is left, h and λ come from the root LP, solved by HiGHS: it has a variable for each
+cell and each leaf, and for each term, feature and set of its atoms, the leaves inside the set weigh
+no more than the cells of the set. None of this rests on the LP being right: bounds are computed
+again from h and λ, and an incumbent is a point whose sum was added up.
 """
 
 from __future__ import annotations
@@ -22,14 +22,17 @@ from typing import NamedTuple
 import numpy as np
 
 from trust_recourse import _native
-from trust_recourse.io.arrays import Floats, Ints
-from trust_recourse.models.sums.ensemble import Bools
-from trust_recourse.models.sums.layout import FIRST, TERM_LEAF, D, H, T, compact
+from trust_recourse.io.arrays import Bools, Floats, Ints
+from trust_recourse.models.grid import Grid
+from trust_recourse.models.reduced_cost import excess_of, limit_of
+from trust_recourse.models.sums.kernels import Tables
+from trust_recourse.models.sums.layout import FIRST, TERM_LEAF, D, H, LeafLists, T, compact
+from trust_recourse.models.sums.tables import atoms_of
 
 ROUNDS = 6  # of sweeps or the LP, and fixing
 FEW = 0.05  # of the cells: less than that fixed in a round ends it
+TABLE_ROUNDS, FEW_OF_TABLES = 4, 0.02  # the same where a round is quick
 SMALL = 250  # cells, with so many or fewer no further round pays
-MARGIN = 1e-9  # of a cost, which rounding may bring
 LONGEST = 1e9  # seconds
 PATIENCE, PACE = 0.5, 5e8  # seconds for an incumbent, and leaves looked at in one
 HUGE = 1e6  # a multiplier, where nothing is enough
@@ -43,18 +46,17 @@ class Step(NamedTuple):
 
 
 class Reduced(NamedTuple):
-    """What is left: the cells of each feature that stay, and the sum on them."""
+    """What is left: the cells of each feature that stay, and of leaves the sum on them."""
 
     kept: list[Ints]  # positions among the cells that were given, of each feature
-    values: Floats
-    layout: Ints
-    base: float  # of the terms that became constant
-    h: Floats
-    multiplier: float
-    point: Ints | None  # the cells of the best point that was found
+    point: Ints | None  # the cells of the best point that was found, all in one row
     bound: float
     room: Floats  # how much dearer than its cheapest a candidate of each cell that stays may be
     steps: list[Step]
+    h: Floats  # of the cells that stay, with the multiplier
+    multiplier: float
+    lists: LeafLists | None = None
+    base: float = 0.0  # of the terms that became constant
 
 
 class Asked(NamedTuple):
@@ -66,34 +68,25 @@ class Asked(NamedTuple):
     slack: float
 
 
-class Sum(NamedTuple):
-    """A sum of terms on cells: the values of its leaves, and the layout of both.
-
-    With a multiplier and h to begin with, where some are known.
-    """
-
-    values: Floats
-    layout: Ints
-    multiplier: float = 0.0
-    h: Floats | None = None
-
-
-def reduced(
-    whole: Sum,
+def reduced_leaves(
+    whole: LeafLists,
     costs: Floats,
     asked: Asked,
     incumbent: float,
     related: frozenset[int],
     accept: Callable[[Ints], bool],
     deadline: float = math.inf,
+    multiplier: float = 0.0,
+    h: Floats | None = None,
 ) -> Reduced | None:
     """Fewer cells, with the same cheapest points that may be what is asked for.
 
     `costs` are those of the cells in one row, ∞ where there is no candidate; what costs more than
     the incumbent does not matter. Cells of related features are not merged. Sweeps come first, and
-    where they no longer pay the LP. None if nothing is left to search.
+    where they no longer pay the LP. They begin with a multiplier and h where some are known. None
+    if nothing is left to search.
     """
-    problem = _Problem(whole, costs, asked, related, deadline)
+    problem = _Problem(whole, costs, asked, related, deadline, multiplier, h)
     steps: list[Step] = []
     point, by_lp = None, False
     for turn in range(ROUNDS):
@@ -103,10 +96,10 @@ def reduced(
         steps.append(problem.step)
         bound, excess = problem.bound()
         hopeless = bound > problem.dearest  # nothing is enough, whatever it costs
-        better = None if hopeless or bound > incumbent else problem.mended(weights)
+        better = None if hopeless or bound > incumbent else problem.repaired(weights)
         if better is not None and (cost := float(costs[better].sum())) < incumbent:
             point, incumbent = (better, cost) if accept(better) else (point, incumbent)
-        limit = incumbent + MARGIN * (1.0 + abs(incumbent))
+        limit = limit_of(incumbent)
         stay = bound + excess <= limit
         over = hopeless or not np.logical_or.reduceat(stay, problem.first).all()
         if over:  # nothing costs so little, as this step shows: none of them goes
@@ -120,11 +113,76 @@ def reduced(
     return problem.left(steps, point, bound, room) if problem.many else None
 
 
+def reduced_tables(
+    kernel: Tables,
+    grid: Grid,
+    costs: Floats,
+    asked: Asked,
+    incumbent: float,
+    accept: Callable[[Ints], bool],
+    deadline: float = math.inf,
+) -> Reduced:
+    """The same of tables, which is asked for in numbers of their kernel.
+
+    An incumbent is looked for first: it ends the sweeps early.
+    """
+    sizes, first = grid.sizes, grid.first_cell
+    cells, steps, point = np.isfinite(costs), [], None
+    enough = asked.need + asked.slack, asked.most - asked.slack
+    level = asked.need if asked.side > 0 else 1.0 + asked.need
+    memory, gains = kernel.memory.copy(), np.empty(len(costs) + 1)
+    span = np.concatenate([np.zeros_like(sizes), sizes - 1])
+    start = _cheapest(costs, first, sizes)
+    for _ in range(TABLE_ROUNDS):
+        spend = np.where(cells, costs, np.inf)
+        better = start.copy()
+        cost = kernel.native.primal(spend, better, asked.side, *enough)
+        if cost < incumbent and accept(first + better):
+            point, incumbent = first + better, cost
+        limit = limit_of(incumbent)
+        needed = kernel.native.relaxation(span, asked.side, level, spend, limit, gains, memory)
+        there = np.where(cells, gains[:-1], 0.0)
+        bound, excess = excess_of(spend, there, memory[0], needed, first)
+        gone = cells & (bound + excess > limit)
+        steps.append((memory[0] / kernel.width, memory[1:] * kernel.width))
+        if not np.logical_or.reduceat(cells & ~gone, first).all():
+            bound = -math.inf  # nothing costs so little, as this step shows: none of them goes
+            break
+        cells = cells & ~gone
+        start = _cheapest(np.where(cells, excess, np.inf), first, sizes)
+        if gone.sum() <= FEW_OF_TABLES * cells.sum() or time.monotonic() > deadline:
+            break
+    kept, given = (_by_feature(of, first) for of in (cells, np.isfinite(costs)))
+    multiplier, h = steps[-1]
+    atoms = atoms_of(kernel.layout, given)
+    told = [Step(each, of[atoms]) for each, of in steps]
+    room = limit - bound - excess[cells]
+    left = h[atoms_of(kernel.layout, kept)]
+    return Reduced(kept, point, bound, room, told, left, multiplier)
+
+
+def _by_feature(cells: Bools, first: Ints) -> list[Ints]:
+    return [np.flatnonzero(of) for of in np.split(cells, first[1:])]
+
+
+def _cheapest(costs: Floats, first: Ints, sizes: Ints) -> Ints:
+    """The cell of each feature that costs least, of equal ones the first."""
+    ends = zip(first.tolist(), sizes.tolist(), strict=True)
+    return np.array([int(costs[a : a + n].argmin()) for a, n in ends])
+
+
 class _Problem:
     """The sum with costs and a target, on the cells that are left."""
 
     def __init__(
-        self, whole: Sum, costs: Floats, asked: Asked, related: frozenset[int], deadline: float
+        self,
+        whole: LeafLists,
+        costs: Floats,
+        asked: Asked,
+        related: frozenset[int],
+        deadline: float,
+        multiplier: float,
+        h: Floats | None,
     ) -> None:
         self.deadline, self.side = deadline, asked.side
         self.values, self.layout = asked.side * whole.values, whole.layout
@@ -133,8 +191,8 @@ class _Problem:
         self.apart[list(related)] = True
         self.given = self.layout[self.layout[FIRST] :]  # where the features' cells began
         self.costs, self.cells = costs, np.arange(len(costs))
-        self.multiplier = whole.multiplier
-        self.h = np.zeros(int(self.layout[H])) if whole.h is None else whole.h
+        self.multiplier = multiplier
+        self.h = np.zeros(int(self.layout[H])) if h is None else h
         self.base, self.atoms = 0.0, np.arange(len(self.h))
         self.fewer(np.isfinite(costs))
         self.atoms = np.arange(len(self.h))  # those that proofs know
@@ -267,23 +325,19 @@ class _Problem:
         gains = _native.gains_at(self.layout, self.h)
         total = _native.total_constant(self.layout, self.values, self.h)
         need = self.need - self.slack
-        priced = self.costs - self.multiplier * gains
-        least = np.minimum.reduceat(priced, self.first)
         size = abs(total) + abs(need) + float(np.abs(self.h).sum())  # they may cancel out
-        bound = self.multiplier * (need - total) + float(least.sum())
-        bound -= 1e-10 * (1.0 + self.multiplier * size + float(np.abs(least).sum()))
-        return bound, priced - least.repeat(self.sizes)
+        return excess_of(self.costs, gains, self.multiplier, need - total, self.first, size)
 
-    def mended(self, weights: Floats) -> Ints | None:
+    def repaired(self, weights: Floats) -> Ints | None:
         """A cheap point that is enough, near that of the greatest weights; None if none found."""
         ends = zip(self.first.tolist(), self.sizes.tolist(), strict=True)
-        point = np.array([a + int(weights[a : a + n].argmax()) for a, n in ends])
+        point = np.array([int(weights[a : a + n].argmax()) for a, n in ends])
         seconds = min(self.deadline - time.monotonic(), PATIENCE)
-        found = _native.mend(
+        found = _native.primal(
             self.taken, self.values, self.costs, self.first, self.sizes, point,
             self.need + self.slack, self.most - self.slack, int(seconds * PACE),
         )  # fmt: skip
-        return self.cells[point] if found < math.inf else None
+        return self.cells[self.first + point] if found < math.inf else None
 
     # ------------------------------------------------------------ what is left
 
@@ -291,6 +345,6 @@ class _Problem:
         """The sum on the cells that stay."""
         kept = np.split(self.cells - self.given.repeat(self.sizes), self.first[1:])
         return Reduced(
-            kept, self.side * self.values, self.layout, self.side * self.base, self.h,
-            self.multiplier, point, bound, room, steps,
+            kept, point, bound, room, steps, self.h, self.multiplier,
+            LeafLists(self.side * self.values, self.layout), self.side * self.base,
         )  # fmt: skip

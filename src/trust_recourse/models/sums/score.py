@@ -1,57 +1,83 @@
-"""One class's confidence of a sum of trees, as the exact engine asks for it."""
+"""One class's confidence of a sum on cells, as the exact engine asks for it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 
-from trust_recourse.io.arrays import Cells, Floats
-from trust_recourse.models.on_cells import OnCells, numbered
-from trust_recourse.models.seam import MOST_INTERVALS, Score
-from trust_recourse.models.subproblem import Candidates, Condition, Reduction
-from trust_recourse.models.sums.ensemble import SumModel
-from trust_recourse.models.sums.layout import H, layout
-from trust_recourse.models.sums.reduce import Asked, Reduced, Sum, reduced
-from trust_recourse.models.sums.terms import Terms
+from trust_recourse.io.arrays import Cells, Floats, Ints
+from trust_recourse.models import knapsack
+from trust_recourse.models.reduced_cost import fixed
+from trust_recourse.models.regridding import CheapestOnCells
+from trust_recourse.models.seam import Score
+from trust_recourse.models.subproblem import (
+    Candidates,
+    Condition,
+    FlatCandidates,
+    Reduction,
+    Solution,
+)
+from trust_recourse.models.sums.kernels import SumKernel, Tables
+from trust_recourse.models.sums.layout import H
+from trust_recourse.models.sums.reduce import Asked, Reduced, reduced_leaves, reduced_tables
+from trust_recourse.models.sums.sum import Sum, listed
+from trust_recourse.question.cost import Cost
+from trust_recourse.schema import ActionSet
 
 ROUNDING = 2.0**-50  # relatively, of a few sums
-FEWEST = 64  # leaves from which on a question is reduced before it is searched
+# from which on a question is reduced before it is searched: leaves, numbers in tables of two
+# features, candidates of a separable sum
+FEWEST, FEWEST_VALUES = 64, 256
+
+
+class Linked(Protocol):
+    """A model of two classes whose confidence is a function of one sum."""
+
+    def confidence(self, total: Floats, wanted: int) -> Floats:
+        """The confidence of the class at this position, of sums."""
 
 
 class SumScore(Score):
-    """The confidence of a class by the library's own sum and link.
+    """The confidence of a class by the model's own sum and link."""
 
-    Where the library sums the classes apart, each is judged by its own sum.
-    """
+    kernel: SumKernel
 
-    kernel: Terms
-
-    def __init__(self, model: SumModel, wanted: int) -> None:
-        own = model.flipped if wanted == 0 else None
-        self.model, self.wanted = (model, wanted) if own is None else (own, 1)
-        self.grid, self.rises, self.base = self.model.grid, self.wanted == 1, self.model.base
-        leaves = self.model.leaves
-        self.values, arrays = leaves.value, layout(leaves, self.grid.sizes)
-        self.kernel = Terms(self.values, arrays, error=self.model.rounding)
-        self._known: dict[tuple[float, float], tuple[float, float]] = {}
+    def __init__(
+        self, model: Linked, total: Sum, wanted: int, kernel: SumKernel | None = None
+    ) -> None:
+        self.model, self.sum, self.wanted = model, total, wanted
+        self.grid, self.rises = total.grid, wanted == 1
+        self.kernel = total.kernel() if kernel is None else kernel
 
     def at(self, cells: Cells) -> Floats:
-        """Confidence at rows of cells: the very floats of the library."""
-        return self.model.confidence(self.model.at(cells), self.wanted)
+        """Confidence at rows of cells: the very floats of `predict_proba`."""
+        return self.model.confidence(self.sum.at(cells)[:, 0], self.wanted)
 
     def confidence(self, number: Floats) -> Floats:
         """The confidence that stands for a number of the kernel."""
-        return self.model.confidence(self.base + self.kernel.score(number), self.wanted)
+        return self.model.confidence(self.kernel.total(number), self.wanted)
 
-    def interval(self, low: float, high: float) -> tuple[float, float]:
-        """The kernel's numbers whose confidence lies in [low, high]; the last ones are kept."""
-        if (low, high) not in self._known:
-            if len(self._known) >= MOST_INTERVALS:
-                self._known.clear()
-            self._known[low, high] = super().interval(low, high)
-        return self._known[low, high]
+    def cheapest(
+        self,
+        row: Callable[[], FlatCandidates],
+        action_set: ActionSet,
+        cost: Cost,
+        least: float,
+        most_nodes: float,
+    ) -> Solution | None:
+        """Of a separable sum by the knapsack of all candidates."""
+        del cost
+        if not self.sum.separable:
+            return None
+        given, first, points = row(), self.grid.first_cell, self.sum.row
+        own = points[first + self.grid.cells(action_set.own[None])[0]]
+        each = points[first.repeat(np.diff(given.first)) + given.cells]
+        sign = 1.0 if self.wanted == 1 else -1.0
+        sums = knapsack.Sums(sign * float(self.sum.base[0]), sign * own, sign * each)
+        return knapsack.bought(given, sums, least, most_nodes)
 
     def reduce(
         self,
@@ -62,61 +88,153 @@ class SumScore(Score):
         accept: Callable[[Floats], bool],
         deadline: float = math.inf,
     ) -> Reduction | None:
-        """Fewer cells and leaves."""
-        return _reduction(self, features, condition, incumbent, related, accept, deadline)
+        """Fewer cells, leaves and tables; of a separable sum fewer candidates."""
+        given = features, condition, incumbent, related, accept
+        if self.sum.separable:
+            return self._fewer_values(*given)
+        return self._fewer_cells(*given, deadline)
+
+    # ------------------------------------------------------------ separable
+
+    def _fewer_values(
+        self,
+        features: Sequence[Candidates],
+        condition: Condition,
+        incumbent: float,
+        related: frozenset[int],
+        accept: Callable[[Floats], bool],
+    ) -> Reduction | None:
+        """Without what another value serves as well as, and what is too dear."""
+        if sum(len(each.codes) for each in features) < FEWEST_VALUES:
+            return None
+        kernel, side = self.kernel, float(condition.side)
+        slack = kernel.rounding * kernel.width
+        ends = kernel.lowest + kernel.width * np.array([condition.low, condition.high])
+        needed = float(ends[0] if side > 0 else -ends[1]) - slack
+        if not math.isfinite(needed):  # no sum has such a confidence
+            return None
+        points = [of[each.cells] for of, each in zip(self.sum.points, features, strict=True)]
+        gains = [side * each for each in points]
+        kept = [np.arange(len(each)) for each in gains]
+        if condition.high > 1.0 if side > 0 else condition.low < 0.0:  # the more the better
+            kept = [
+                here if f in related else _undominated(features[f].costs, gains[f])
+                for f, here in enumerate(kept)
+            ]
+        known = fixed(
+            [each.costs[k] for each, k in zip(features, kept, strict=True)],
+            [each[k] for each, k in zip(gains, kept, strict=True)],
+            needed, slack, incumbent, lambda at: accept(_codes(features, kept, at)),
+        )  # fmt: skip
+        steps: list[tuple[float, Floats]] = []
+        codes, bound = None, 0.0
+        if known is not None:
+            bound = known.bound
+            steps.append((known.multiplier * kernel.unit, np.empty(0)))
+            codes = None if known.point is None else _codes(features, kept, known.point)
+            kept = [k[s] for k, s in zip(kept, known.kept, strict=True)]
+        fewer = [each.at(k) for each, k in zip(features, kept, strict=True)]
+        left = [each[k] for each, k in zip(points, kept, strict=True)]
+        found = of_values(self.model, left, float(self.sum.base[0]), self.wanted, kernel.unit)
+        return Reduction(apart(fewer), found, codes, steps, bound)
+
+    # ------------------------------------------------------------ leaves and pairs
+
+    def _fewer_cells(
+        self,
+        features: Sequence[Candidates],
+        condition: Condition,
+        incumbent: float,
+        related: frozenset[int],
+        accept: Callable[[Floats], bool],
+        deadline: float,
+    ) -> Reduction | None:
+        kernel, total = self.kernel, self.sum
+        numbers = np.array([condition.low, condition.high])
+        # leaves are reduced on the scale of their sum, tables on that of their kernel
+        ends, unit = (kernel.score(numbers), kernel.width) if total.leaves else (numbers, 1.0)
+        least, most = ends.tolist()
+        need, most = (least, most) if condition.side > 0 else (-most, -least)
+        if total.size < FEWEST or not math.isfinite(need):  # no sum has such a confidence
+            return None
+        asked = Asked(condition.side, need, most, 2.0 * kernel.rounding * unit)
+        cells = CheapestOnCells(features, self.grid.sizes)
+
+        def taken(at: Ints) -> bool:
+            return accept(cells.codes(at))
+
+        if isinstance(kernel, Tables):
+            found = reduced_tables(
+                kernel, self.grid, cells.costs, asked, incumbent, taken, deadline
+            )
+        else:
+            multiplier, h = kernel.memory[0], kernel.memory[1 : 1 + int(kernel.layout[H])]
+            left = reduced_leaves(
+                total.lists, cells.costs, asked, incumbent, related, taken, deadline,
+                multiplier / kernel.width, h * kernel.width,
+            )  # fmt: skip
+            if left is None:
+                return None
+            found = left
+        codes = None if found.point is None else cells.codes(found.point)
+        fewer, bound = cells.left(found.kept, found.room, related), max(float(found.bound), 0.0)
+        return Reduction(fewer, self._on(found), codes, found.steps, bound)
+
+    def _on(self, found: Reduced) -> SumScore:
+        """The same confidence on the cells that are left."""
+        if found.lists is not None:
+            return _FewerLeaves(self, found)
+        left = self.sum.on(found.kept).but(error=self.kernel.rounding * self.kernel.width)
+        kernel = left.kernel(h=found.h, multiplier=found.multiplier)
+        return SumScore(self.model, left, self.wanted, kernel)
 
 
-class _Less(SumScore):
-    """The same confidence of a sum of fewer terms, on a grid of the cells that are left."""
+class _FewerLeaves(SumScore):
+    """The same confidence of a sum of fewer leaves; the whole judges points."""
 
     def __init__(self, whole: SumScore, found: Reduced) -> None:
-        self.whole, self.rises, self.base = whole, whole.rises, whole.base + found.base
-        self.model, self.wanted = whole.model, whole.wanted
-        self.grid = numbered([len(cells) for cells in found.kept])
-        self.values = found.values
-        error = whole.kernel.error + ROUNDING * (abs(whole.base) + abs(found.base))
-        self.kernel = Terms(
-            self.values, found.layout, error=error, h=found.h, multiplier=found.multiplier
-        )
+        before = float(whole.sum.base[0])
+        error = whole.kernel.error + ROUNDING * (abs(before) + abs(found.base))
+        assert found.lists is not None
+        left = whole.sum.of_lists(found.kept, found.lists, found.base, error)
+        kernel = left.kernel(h=found.h, multiplier=found.multiplier)
+        super().__init__(whole.model, left, whole.wanted, kernel)
+        self.whole, self.rises = whole, whole.rises
 
     def interval(self, low: float, high: float) -> tuple[float, float]:
         """That of the whole on this scale, where what rounding may do lies within it."""
-        ours, theirs, more = self.kernel, self.whole.kernel, self.whole.base - self.base
+        ours, theirs = self.kernel, self.whole.kernel
+        more = float(self.whole.sum.base[0]) - float(self.sum.base[0])
         least, most = more + theirs.score(np.array(self.whole.interval(low, high)))
         size = abs(more) + abs(theirs.lowest) + theirs.width + abs(ours.lowest) + ours.width
         wide = ROUNDING * size / ours.width
         return ours.number(least) - wide, ours.number(most) + wide
 
-    def at(self, cells: Cells) -> Floats:
-        """It is the whole that judges points."""
-        raise NotImplementedError
+
+# ---------------------------------------------------------------- values
 
 
-def _reduction(
-    score: SumScore,
-    features: Sequence[Candidates],
-    condition: Condition,
-    incumbent: float,
-    related: frozenset[int],
-    accept: Callable[[Floats], bool],
-    deadline: float,
-) -> Reduction | None:
-    kernel, side = score.kernel, condition.side
-    if len(score.values) < FEWEST:
-        return None
-    low, high = kernel.score(np.array([condition.low, condition.high])).tolist()
-    need, most = (low, high) if side > 0 else (-high, -low)
-    if not math.isfinite(need):  # no sum has such a confidence
-        return None
-    asked = Asked(side, need, most, 2.0 * kernel.rounding * kernel.width)
-    cells = OnCells(features, score.grid.sizes)
-    h = kernel.memory[1 : 1 + int(kernel.layout[H])] * kernel.width
-    whole = Sum(score.values, kernel.layout, kernel.memory[0] / kernel.width, h)
-    found = reduced(
-        whole, cells.costs, asked, incumbent, related, lambda at: accept(cells.codes(at)), deadline
-    )
-    if found is None:
-        return None
-    codes = None if found.point is None else cells.codes(found.point)
-    fewer = cells.left(found.kept, found.room, related)
-    return Reduction(fewer, _Less(score, found), codes, found.steps, max(float(found.bound), 0.0))
+def apart(features: Sequence[Candidates]) -> list[Candidates]:
+    """The candidates, each in a cell of its own."""
+    return [each._replace(cells=np.arange(len(each.codes), dtype=np.int32)) for each in features]
+
+
+def of_values(
+    model: Linked, points: Sequence[Floats], base: float, wanted: int, unit: float
+) -> SumScore:
+    """One class's confidence of candidates, each in a cell of its own, by their points."""
+    total = listed(points, np.array([base]))
+    return SumScore(model, total, wanted, total.kernel(unit=unit))
+
+
+def _codes(features: Sequence[Candidates], kept: Sequence[Ints], at: Ints) -> Floats:
+    """The codes of a point that is given by its place among those kept of each feature."""
+    each = zip(features, kept, at.tolist(), strict=True)
+    return np.array([of.codes[here[k]] for of, here, k in each])
+
+
+def _undominated(costs: Floats, gains: Floats) -> Ints:
+    """The candidates than which none that costs no more gains as much, in their own order."""
+    order = np.lexsort((-gains, costs))
+    best = np.maximum.accumulate(gains[order])
+    return np.sort(order[np.append(True, best[1:] > best[:-1])])

@@ -8,23 +8,25 @@ from itertools import pairwise
 
 import numpy as np
 
-from trust_recourse.io.arrays import Cells, Floats, Ints
-from trust_recourse.models.on_cells import numbered
-from trust_recourse.models.softmax import (
-    Lead,
-    LeadScore,
+from trust_recourse.io.arrays import Floats, Ints
+from trust_recourse.models.knapsack import logit
+from trust_recourse.models.log_odds_margin import (
+    LogOddsMargin,
+    SumsMargin,
     judged,
     lead,
     logistic,
     shares,
     tangent_at,
 )
+from trust_recourse.models.seam import ListedScore
 from trust_recourse.models.subproblem import Candidates, Reduction, Wish
 from trust_recourse.models.sums.additive import Additive
-from trust_recourse.models.sums.card import logit
-from trust_recourse.models.sums.classes import ClassSums, PointBank
-from trust_recourse.models.sums.followed import Followed
+from trust_recourse.models.sums.classes import ClassSums
+from trust_recourse.models.sums.score import apart
+from trust_recourse.models.sums.slope_candidates import SlopeCandidates
 from trust_recourse.models.sums.slopes import Line
+from trust_recourse.models.sums.sum import Sum, listed
 from trust_recourse.question import Radius
 from trust_recourse.question.cost import Cost
 from trust_recourse.schema import ActionSet, Schema
@@ -38,10 +40,9 @@ DRAWS = 1 << 18  # of noise
 ALL = 1e9  # a radius beyond all levels
 
 
-class SlopedLead(Lead):
+class SlopedMargin(ListedScore, LogOddsMargin):
     """One class's confidence, or its share beside the strongest other, of codes and not cells."""
 
-    lists = True
     straight = False  # between the ends of a cell a class may have more than at both
 
     @property
@@ -59,19 +60,9 @@ class SlopedLead(Lead):
         """By the model's own sums."""
         return shares(self.model.totals(codes[None])[0], self.wanted, self.strongest)
 
-    def proved_by(self, q: Floats) -> SlopedLead:
+    def proved_by(self, q: Floats) -> SlopedMargin:
         """Listed values are proved by it."""
-        return SlopedLead(self.model, self.wanted, self.strongest, q)
-
-    def at(self, cells: Cells) -> Floats:
-        """It is not one and the same on a cell."""
-        del cells
-        raise TypeError("cells do not tell the score of a model with slopes; ask it by `at_codes`")
-
-    def confidence(self, number: Floats) -> Floats:
-        """It has no kernel but that of listed values."""
-        del number
-        raise TypeError("a model with slopes has no kernel; its score of listed values has one")
+        return SlopedMargin(self.model, self.wanted, self.strongest, q)
 
     def at_codes(self, codes: Floats) -> Floats:
         """Confidence at rows of codes."""
@@ -83,7 +74,7 @@ class SlopedLead(Lead):
         """Of each number with a slope every value on its steps, and no dearer than need be."""
         related, most = cost.related(action_set.schema), math.inf
         numbers = {
-            f: Followed.of(action_set, cost, f)
+            f: SlopeCandidates.of(action_set, cost, f)
             for f in self.model.sloped
             if action_set.actions[f].free and action_set.schema[f].name not in related
         }
@@ -92,13 +83,13 @@ class SlopedLead(Lead):
             most = min(most, self._answer(_with(features, numbers, most, few=True), wish))
             if not most < known * NEARER:
                 break
-        found, bank = self._bank(_with(features, numbers, most, few=False))
-        score = LeadScore(bank, self.wanted, self.strongest)
-        return Reduction(found, score if self.by is None else score.proved_by(self.by))
+        found = _with(features, numbers, most, few=False)
+        score = SumsMargin(self._sums(found), self.wanted, self.strongest)
+        return Reduction(apart(found), score if self.by is None else score.proved_by(self.by))
 
-    def on(self, features: Sequence[Candidates]) -> LeadScore:
+    def on(self, features: Sequence[Candidates]) -> SumsMargin:
         """By the sums of each value."""
-        return LeadScore(self._bank(features)[1], self.wanted, self.strongest)
+        return SumsMargin(self._sums(features), self.wanted, self.strongest)
 
     def endless(self, f: int, up: bool) -> bool:
         """By the slopes of the outermost cells: no other class gains on the wanted one."""
@@ -106,19 +97,13 @@ class SlopedLead(Lead):
         ahead = slopes[self.wanted] - np.array(slopes)
         return bool((ahead >= 0.0).all() if up else (ahead <= 0.0).all())
 
-    def _bank(self, features: Sequence[Candidates]) -> tuple[list[Candidates], PointBank]:
-        """The candidates, each in a cell of its own, and the sums on these."""
-        codes = [each.codes for each in features]
-        listed = [
-            each._replace(cells=np.arange(len(each.codes), dtype=np.int32)) for each in features
-        ]
-        return listed, self._sums(codes, [self._worth(f, of) for f, of in enumerate(codes)])
+    def _sums(self, features: Sequence[Candidates]) -> Sum:
+        """The sums on the candidates, each in a cell of its own."""
+        return self._of([self._worth(f, each.codes) for f, each in enumerate(features)])
 
-    def _sums(self, codes: Sequence[Floats], points: Sequence[Floats]) -> PointBank:
-        """The sums on these codes, each a cell, of points of (classes, codes) a feature."""
-        bases = np.array([model.base for model in self._models])
-        sizes = np.array([len(of) for of in codes])
-        return PointBank(numbered(sizes), np.concatenate(points, axis=1), bases)
+    def _of(self, points: Sequence[Floats]) -> Sum:
+        """The sums of points of (classes, codes) a feature, each code in a cell of its own."""
+        return listed(points, np.array([model.base for model in self._models]))
 
     def _worth(self, f: int, codes: Floats) -> Floats:
         """The points of one feature's codes in each sum."""
@@ -131,20 +116,20 @@ class SlopedLead(Lead):
     def _answer(self, features: Sequence[Candidates], wish: Wish) -> float:
         """What some answer among few values costs, before the root; ∞ if none is found."""
         assert wish.accept is not None
-        accept, (listed, bank) = wish.accept, self._bank(features)
+        accept, bank = wish.accept, self._sums(features)
         needed, most = logit(wish.least), math.inf
         if not math.isfinite(needed):
             return most
         first = bank.grid.first_cell
-        costs = np.concatenate([each.costs for each in listed])
-        point = np.array([int(each.costs.argmin()) for each in listed]) + first
-        codes = np.concatenate([each.codes for each in listed])
+        costs = np.concatenate([each.costs for each in features])
+        point = np.array([int(each.costs.argmin()) for each in features]) + first
+        codes = np.concatenate([each.codes for each in features])
 
         def taken(at: Ints) -> bool:
             return accept(codes[at])
 
         for _ in range(TURNS):
-            totals = bank.totals((point - first)[None].astype(np.int32))[0]
+            totals = bank.at((point - first)[None].astype(np.int32))[0]
             q = shares(totals, self.wanted, self.strongest)
             weights, above = tangent_at(q, self.wanted, self.strongest)
             found = bank.fewer(weights, needed + above, costs, most, taken, math.inf)
@@ -155,21 +140,21 @@ class SlopedLead(Lead):
 
     # ------------------------------------------------------------ how safe an answer is
 
-    def worst(self, features: Sequence[Candidates], rooms: Floats) -> LeadScore:
+    def worst(self, features: Sequence[Candidates], rooms: Floats) -> SumsMargin:
         """Beside the strongest other: around each value every other has the most that it may gain.
 
         What it gains on the wanted class is a sum over numbers, so all of them are in one corner.
         """
         bank = self._around([each.codes for each in features], rooms)
-        return LeadScore(bank, self.wanted, self.strongest)
+        return SumsMargin(bank, self.wanted, self.strongest)
 
     def worst_at(self, codes: Floats, rooms: Floats) -> float:
         """The same around one row of codes."""
         bank = self._around(np.split(codes, len(codes)), rooms)
-        totals = bank.totals(np.zeros((1, len(codes)), np.int32))
+        totals = bank.at(np.zeros((1, len(codes)), np.int32))
         return float(judged(totals, self.wanted, self.strongest)[0])
 
-    def _around(self, codes: Sequence[Floats], rooms: Floats) -> PointBank:
+    def _around(self, codes: Sequence[Floats], rooms: Floats) -> Sum:
         """The sums, those of the others as high as they get beside the wanted one's."""
         if not self.strongest:
             raise ValueError(
@@ -178,7 +163,7 @@ class SlopedLead(Lead):
                 "a higher confidence and look at the radius of the answer"
             )
         points = [self._most(f, of, float(rooms[f])) for f, of in enumerate(codes)]
-        return self._sums(codes, points)
+        return self._of(points)
 
     def _most(self, f: int, codes: Floats, room: float) -> Floats:
         """One feature's points in each sum, of the others the most around each code."""
@@ -288,7 +273,7 @@ def _joined(behind: Floats, strongest: bool) -> float:
     return most if strongest else most + math.log(float(np.exp(behind - most).sum()))
 
 
-def _values(number: Followed, most: float, few: bool) -> Candidates:
+def _values(number: SlopeCandidates, most: float, few: bool) -> Candidates:
     """Those that cost no more than so much, or a few of them, and one's own."""
     low, high = number.actions.destinations(-math.inf, math.inf) or (number.own, number.own)
     if not number.measured and not math.isnan(number.own):
@@ -298,7 +283,7 @@ def _values(number: Followed, most: float, few: bool) -> Candidates:
     return Candidates(codes, np.zeros(len(codes), np.int32), number.costs(codes))
 
 
-def _some(number: Followed, low: float, high: float) -> Floats:
+def _some(number: SlopeCandidates, low: float, high: float) -> Floats:
     ends = np.linspace(math.nextafter(low, -math.inf), high, COARSE + 1).tolist()
     inside = (number.actions.destinations(a, b) for a, b in pairwise(ends) if a < b)
     found = [value for ends in inside if ends for value in ends]
@@ -307,7 +292,7 @@ def _some(number: Followed, low: float, high: float) -> Floats:
 
 
 def _with(
-    features: Sequence[Candidates], numbers: Mapping[int, Followed], most: float, few: bool
+    features: Sequence[Candidates], numbers: Mapping[int, SlopeCandidates], most: float, few: bool
 ) -> list[Candidates]:
     """The candidates, those of these numbers anew, without what costs more than so much."""
     found = [*features]

@@ -1,32 +1,20 @@
-"""Tables of points of two features together, and bounds on sums of them over boxes of cells.
+"""Tables of points of two features together, and the arrays by which compiled bounds read them.
 
 A score is Σ_f points_f(x_f) + Σ_p table_p(x_f, x_g), each table in bins of its own, which are
 coarser than the cells: a **map** gives each cell of a feature its bin. A bin of one of the two
-features of a pair is an **atom**. On a box and for any functions h of the atoms
-
-    table_p(x_f, x_g) ≤ K_p + h_pf(x_f) + h_pg(x_g),   K_p = max (table_p − h_pf − h_pg),
-
-so the score is at most K + Σ_f g_f(x_f), the separable form that the engine prices. Any h is sound;
-good ones are found by sweeps over the features at a multiplier λ, as in `terms`: a feature collects
-from each of its tables what its best entry costs with each bin, and hands an equal share of all to
-the tables whose other feature is still to come. After a sweep every K_p is 0.
-
-Numbers are on a scale where scores go from ¼ to ¾, so that there is room.
+features of a pair is an **atom**.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cached_property
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from trust_recourse import _native
 from trust_recourse.io.arrays import Floats, Ints
-from trust_recourse.models.kernel import Kernel
 from trust_recourse.models.sums.layout import FIRST, HEAD, C, D, H
 
 # in the head of a layout, where those of terms stand: how many pairs there are, and where parts
@@ -58,47 +46,7 @@ class Pair(NamedTuple):
         return np.asarray(self.table[of_f[cells[:, f]], of_g[cells[:, g]]])
 
 
-class Tables(Kernel):
-    """The kernel of a sum of tables of one and of two features."""
-
-    def __init__(
-        self,
-        sizes: Ints,
-        points: Sequence[Floats],
-        pairs: Sequence[Pair],
-        base: float,
-        *,
-        error: float = 0.0,  # of the model's own sum, where it is not just this one
-        h: Floats | None = None,  # to begin with, and its multiplier, on the scale of points
-        multiplier: float = 0.0,
-    ) -> None:
-        every = [*points, *(pair.table for pair in pairs)]
-        least = math.fsum(float(each.min()) for each in every)
-        spread = math.fsum(float(np.ptp(each)) for each in every) or 1.0
-        # so that what rounding may do to a sum stays within the room around the scale
-        self.width = max(2.0 * spread, 16.0 * error)
-        self.lowest = least - self.width / 4.0
-        size = abs(base) + abs(least) + math.fsum(float(np.abs(each).max()) for each in every)
-        exact = 8 * (len(every) + 3) * 2.0**-53 * size
-        self.rounding = 1e-12 + (exact + error) / self.width
-        parts = [(each - each.min()) / self.width for each in every]
-        tables = [turned.ravel() for each in parts[len(points) :] for turned in (each.T, each)]
-        self.numbers = np.concatenate([[self.rounding], *parts[: len(points)], *tables])
-        self.layout = _layout(sizes, pairs)
-        start = np.zeros(int(self.layout[H])) if h is None else h / self.width
-        self.memory = np.concatenate([[multiplier * self.width], start])
-
-    @cached_property
-    def native(self) -> _native.Tables:
-        """The compiled bounds: see `src/native/sums/tables.hpp`."""
-        return _native.Tables(self.numbers, self.layout)
-
-    def told(self, price: Floats, memory: Floats, cells: Sequence[Ints]) -> tuple[Floats, Floats]:
-        """Prices per unit of the sum, and the h of the atoms that these cells lie in."""
-        return price / self.width, memory[:, 1 + atoms_of(self.layout, cells)] * self.width
-
-
-def _layout(sizes: Ints, pairs: Sequence[Pair]) -> Ints:
+def table_layout(sizes: Ints, pairs: Sequence[Pair]) -> Ints:
     """All that the kernel reads of pairs but their numbers."""
     features = [f for pair in pairs for f in pair.features]
     maps = [np.asarray(of, np.int64) for pair in pairs for of in pair.bins]
@@ -106,11 +54,10 @@ def _layout(sizes: Ints, pairs: Sequence[Pair]) -> Ints:
     tables = accumulate(
         (math.prod(pair.table.shape) for pair in pairs for _ in range(2)), initial=0
     )
-    first = 1 + int(sizes.sum())
     by_feature = [[e for e, of in enumerate(features) if of == f] for f in range(len(sizes))]
     parts: dict[int, Sequence[int] | Ints] = {
         FEATURE: features, ATOM: [*accumulate(bins, initial=0)],
-        MAP: [*accumulate(map(len, maps), initial=0)], TABLE: [first + at for at in tables],
+        MAP: [*accumulate(map(len, maps), initial=0)], TABLE: [*tables],
         BIN: np.concatenate([np.empty(0, np.int64), *maps]),
         ENTRIES: [*accumulate(map(len, by_feature), initial=0)],
         ENTRY: [e for each in by_feature for e in each], FIRST: np.cumsum(sizes) - sizes,

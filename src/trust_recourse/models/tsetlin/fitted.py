@@ -17,11 +17,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from trust_recourse.io.arrays import Cells, Floats
+from trust_recourse.models.attribution import Attribution
 from trust_recourse.models.grid import Grid
-from trust_recourse.models.lead_parts import LEAD, LeadParts
-from trust_recourse.models.parts import Parts
+from trust_recourse.models.log_odds_margin import SumsMargin, softmax
+from trust_recourse.models.margin_attribution import MARGIN, MarginAttribution
 from trust_recourse.models.seam import Score
-from trust_recourse.models.softmax import LeadScore, softmax
 from trust_recourse.models.tsetlin import inference
 from trust_recourse.models.tsetlin.bounds import ClauseBounds
 from trust_recourse.models.tsetlin.calibration import Calibrator
@@ -169,19 +169,19 @@ class FittedMachine:
     def score_of(self, wanted: int) -> Score:
         """The confidence of the class at a position of `classes`, and bounds on it."""
         if len(self.links) > 1:
-            return LeadScore(self._folded, wanted)
+            return SumsMargin(self._folded, wanted)
         return MachineScore(self, wanted)
 
     def wins_of(self, wanted: int) -> Score:
         """The share of one of several classes next to the strongest other."""
-        return LeadScore(self._folded, wanted, strongest=True)
+        return SumsMargin(self._folded, wanted, strongest=True)
 
-    def parts_of(self, wanted: int) -> Parts:
+    def parts_of(self, wanted: int) -> Attribution:
         """The lead of one of several classes, rule by rule."""
         each = tuple(RuleParts.of(bank.clauses) for bank in self.banks)
         names = tuple(map(str, self.classes.tolist()))
-        words = LEAD._replace(term="rule", terms="rules")
-        return LeadParts(self.grid, words, 0.0, 1.0, each, wanted, names)
+        words = MARGIN._replace(term="rule", terms="rules")
+        return MarginAttribution(self.grid, words, 0.0, 1.0, each, wanted, names)
 
 
 def both(p: Floats) -> Floats:

@@ -23,8 +23,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from trust_recourse.io.frames import as_given
 from trust_recourse.models import model_file
+from trust_recourse.models.attribution import Attribution
 from trust_recourse.models.bootstrap import bootstraps
-from trust_recourse.models.parts import Parts
 from trust_recourse.models.seam import Score
 from trust_recourse.models.tsetlin import store
 from trust_recourse.models.tsetlin.calibration import Calibrator, Setting, calibrate
@@ -326,7 +326,7 @@ class Machine(ClassifierMixin, BaseEstimator, ABC):
         return self.machine_.wins_of
 
     @property
-    def parts_of(self) -> Callable[[int], Parts]:
+    def parts_of(self) -> Callable[[int], Attribution]:
         """The lead of a class rule by rule, of several classes."""
         if len(_fitted(self).links) == 1:
             raise AttributeError("a machine of two classes is explained by its `clauses`")

@@ -17,9 +17,8 @@ import numpy as np
 
 from trust_recourse.io.arrays import Cells, Floats, Ints
 from trust_recourse.models.grid import Grid
-from trust_recourse.models.leads import Part
-from trust_recourse.models.on_cells import common, numbered, within
-from trust_recourse.models.softmax import Bank, Fewer
+from trust_recourse.models.regridding import common, numbered, within
+from trust_recourse.models.scores import BoundedSum, Fewer, Scores
 from trust_recourse.models.tsetlin import inference
 from trust_recourse.models.tsetlin.bounds import ClauseBounds
 
@@ -27,7 +26,7 @@ NEVER = 1e-12  # of log-odds: what a clause adds at most that next to never fire
 
 
 @dataclass(frozen=True, eq=False)
-class Products(Bank):
+class Products(Scores):
     """K sums of clauses on one grid; weights below 0 are those of clauses against."""
 
     grid: Grid
@@ -55,7 +54,7 @@ class Products(Bank):
         )
 
     @property
-    def many(self) -> int:  # type: ignore[override]
+    def many(self) -> int:
         """K."""
         return len(self.counts)
 
@@ -134,20 +133,10 @@ class Products(Bank):
         (base,), (error,) = self.base.tolist(), self.error.tolist()
         return ClauseBounds.of_sum(self.grid, self.factors, self.empty, self.weights, base, error)
 
-    # ------------------------------------------------------------ several classes, see `softmax`
-
-    def totals(self, cells: Cells) -> Floats:
-        """The sums at rows of cells."""
-        return self.at(cells)
-
-    def parts(self, wanted: int) -> tuple[list[Part], int]:
-        """Every class's own sum."""
-        return [self.tangent(each) for each in np.eye(self.many)], wanted
-
-    def tangent(self, weights: Floats) -> Part:
-        """One sum of the clauses of all classes that weigh something."""
-        kernel = self.weighted(weights).kernel()
-        return Part(kernel, kernel.lowest, kernel.width)
+    def part(self) -> BoundedSum:
+        """Bounds of a single sum, with the scale of its kernel."""
+        kernel = self.kernel()
+        return BoundedSum(kernel, kernel.lowest, kernel.width)
 
     def fewer(
         self,

@@ -1,7 +1,7 @@
 """One bank of clauses term by term: what each rule adds to the score of its class.
 
 A rule adds w p q, and q + E is a product of a factor of each feature, whose change splits over
-these by their logarithmic mean, see `trust_recourse.models.factors`.
+these by their logarithmic mean, see `trust_recourse.models.log_mean`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
-from trust_recourse.io.arrays import Floats
-from trust_recourse.models.factors import by_feature
+from trust_recourse.io.arrays import Bools, Floats
+from trust_recourse.models.attribution import Attribution, Words
 from trust_recourse.models.grid import Grid
-from trust_recourse.models.parts import Bools, Parts, Words
+from trust_recourse.models.log_mean import by_feature
 from trust_recourse.models.tsetlin import inference
 from trust_recourse.models.tsetlin.clauses import Clauses
 from trust_recourse.models.tsetlin.links import Logistic
@@ -25,7 +25,7 @@ SCORE = Words("log-odds", "rule", "rules", "log-odds of the class against the ot
 
 
 @dataclass(frozen=True, eq=False)
-class RuleParts(Parts):
+class RuleParts(Attribution):
     """The rules of one bank; one that weighs nothing adds nothing."""
 
     clauses: Clauses

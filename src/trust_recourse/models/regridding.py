@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -38,7 +39,56 @@ def within(fine: Grid, coarse: Grid) -> list[Ints]:
     return found
 
 
-class OnCells:
+def rows_of(grid: Grid, cells: Sequence[Ints]) -> Ints:
+    """The cells of each feature, numbered in the one row of the grid."""
+    return np.concatenate([first + of for first, of in zip(grid.first_cell, cells, strict=True)])
+
+
+@dataclass(frozen=True, eq=False)
+class Regridded:
+    """A function of rows of cells, asked by the cells of another grid. It can be pickled."""
+
+    function: Callable[[Cells], Floats]
+    begin: Ints  # where the cells of each feature begin in the function's grid
+    cells: Ints  # of each cell of the other grid, its place in the one row of the function's
+    first: Ints  # where the cells of each feature begin in the other
+
+    @classmethod
+    def on(
+        cls, function: Callable[[Cells], Floats], own: Grid, other: Grid, cells: Ints
+    ) -> Regridded:
+        """From a function's own grid to another."""
+        return cls(function, own.first_cell, cells, other.first_cell)
+
+    def __call__(self, cells: Cells) -> Floats:
+        """At rows of cells of the other grid."""
+        return self.function((self.cells[self.first + cells] - self.begin).astype(np.int32))
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Functions of rows of cells, side by side."""
+
+    functions: tuple[Callable[[Cells], Floats], ...]
+
+    def __call__(self, cells: Cells) -> Floats:
+        """One column for each."""
+        return np.column_stack([of(cells) for of in self.functions])
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """One column of a function of rows of cells: all of them, each times its weight."""
+
+    function: Callable[[Cells], Floats]
+    weights: Floats
+
+    def __call__(self, cells: Cells) -> Floats:
+        """A single column."""
+        return np.asarray(self.function(cells) @ self.weights)[:, None]
+
+
+class CheapestOnCells:
     """The cheapest candidate of each cell: what it costs, ∞ where there is none, in one row."""
 
     def __init__(self, features: Sequence[Candidates], sizes: Ints) -> None:

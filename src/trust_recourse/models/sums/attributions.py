@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import comb
 
-from trust_recourse.io.arrays import Cells, Floats, Ints
-from trust_recourse.models.parts import Bools, BoxParts
+from trust_recourse.io.arrays import Bools, Cells, Floats, Ints
+from trust_recourse.models.attribution import BoxAttribution
 from trust_recourse.models.statements import statement
 
 if TYPE_CHECKING:
-    from trust_recourse.models.sums.ensemble import Leaves
+    from trust_recourse.models.sums.layout import Leaves
     from trust_recourse.models.sums.tables import Pair
 
 
 @dataclass(frozen=True, eq=False)
-class LeafParts(BoxParts):
+class LeafAttribution(BoxAttribution):
     """Terms that are made of leaves, such as trees."""
 
     leaves: Leaves
@@ -96,11 +96,17 @@ class LeafParts(BoxParts):
 
 
 @dataclass(frozen=True, eq=False)
-class PointParts(BoxParts):
-    """A term for each feature: a number for each of its cells, and points per unit within it."""
+class PointAttribution(BoxAttribution):
+    """A term for each feature, then one for each pair of them.
+
+    A feature has a number for each of its cells, and points per unit within it. What a pair changes
+    is shared as by the leaves of a tree: each of its two features has the mean of what its move
+    brings before and after the other's.
+    """
 
     points: Sequence[Floats]
     slopes: Sequence[Floats]
+    pairs: Sequence[Pair] = ()
 
     @cached_property
     def _sloped(self) -> list[bool]:
@@ -108,102 +114,35 @@ class PointParts(BoxParts):
 
     @property
     def kind(self) -> str:
-        """Points of each feature."""
-        return f"a sum of the {self.words.score} of {len(self.points)} features"
-
-    @cached_property
-    def uses(self) -> Bools:
-        """(F, F): whether a feature's values have different numbers."""
-        differ = (bool(np.ptp(each) > 0) for each in self.points)
-        return np.diag([a or b for a, b in zip(differ, self._sloped, strict=True)])
-
-    def at(self, codes: Floats) -> Floats:
-        """(F,): the number of the cell in which each feature lies, and its slope · the value."""
-        cells = self.grid.cells(codes[None])[0].tolist()
-        each = zip(self.points, self.slopes, cells, np.nan_to_num(codes).tolist(), strict=True)
-        return self.scale * np.array([points[c] + slopes[c] * x for points, slopes, c, x in each])
-
-    def shares(self, a: Floats, b: Floats) -> Floats:
-        """(F, F): a feature's own change."""
-        return np.diag(self.at(b) - self.at(a))
-
-    def name(self, term: int) -> str:
-        """It is a bin of its feature, or points per unit."""
-        kind = "points per unit" if self._sloped[term] else "bin"
-        return f"{kind} of {self.grid.schema[term].title}"
-
-    @property
-    def sentence(self) -> str:
-        """How bins and slopes make the score."""
-        more = " A number with points per unit adds these times itself, too." * any(self._sloped)
-        return (
-            f"Each value lies in a bin, and adds what that is worth to the {self.words.note}.{more}"
-        )
-
-    def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-        """Every bin and its points."""
-        rows = []
-        for f, (feature, points) in enumerate(zip(self.grid.schema, self.points, strict=True)):
-            slopes = (self.scale * self.slopes[f]).tolist()
-            for cell, number in enumerate((self.scale * points).tolist()):
-                told = statement(self.grid, f, np.arange(len(points)) == cell) or "any"
-                unit = f" and {slopes[cell]:+g} per {feature.unit or 'unit'}" * (slopes[cell] != 0)
-                rows.append([feature.title, told, f"{number:+g}{unit}"])
-        return ("feature", "bin", self.words.score), rows
-
-    def conditions(self, terms: Sequence[int], a: Floats, b: Floats) -> list[str]:
-        """The bins in which both rows lie; of a number with points per unit the values."""
-        told = super().conditions(terms, a, b)
-        for at, f in enumerate(terms):
-            if f < len(self.points) and self._sloped[f]:  # pairs come after them
-                here, there = (self.grid.schema[f].describe_code(float(x[f])) for x in (a, b))
-                told[at] = f"{self.grid.schema[f].title} = " + " → ".join(
-                    dict.fromkeys((here, there))
-                )
-        return told
-
-    def boxes(self, terms: Sequence[int], cells: Cells) -> list[Sequence[Bools]]:
-        """The feature's cell, and any of all others."""
-        whole = [np.ones(size, bool) for size in self.grid.sizes.tolist()]
-        return [[*whole[:f], np.arange(len(whole[f])) == cells[f], *whole[f + 1 :]] for f in terms]
-
-
-@dataclass(frozen=True, eq=False)
-class TableParts(PointParts):
-    """A term for each feature, then one for each pair of them.
-
-    What a pair changes is shared as by the leaves of a tree: each of its two features has the mean
-    of what its move brings before and after the other's.
-    """
-
-    pairs: Sequence[Pair]
-
-    @property
-    def kind(self) -> str:
         """Points of each feature and of pairs."""
+        own = f"a sum of the {self.words.score} of {len(self.points)} features"
         many = len(self.pairs)
-        return f"{super().kind} and of {many} pair{'s' * (many > 1)} of them"
-
-    def _titles(self, term: int) -> list[str]:
-        """Those of a term's features."""
-        own = term < len(self.points)
-        features = (term,) if own else self.pairs[term - len(self.points)].features
-        return [self.grid.schema[f].title for f in features]
+        return own if not many else f"{own} and of {many} pair{'s' * (many > 1)} of them"
 
     @cached_property
     def uses(self) -> Bools:
-        """(T, F): whether a feature's cells have different numbers in a term."""
+        """(T, F): whether a feature's values have different numbers in a term."""
+        differ = (bool(np.ptp(each) > 0) for each in self.points)
+        own = np.diag([a or b for a, b in zip(differ, self._sloped, strict=True)])
         found = np.zeros((len(self.pairs), len(self.points)), bool)
         for t, pair in enumerate(self.pairs):
             for axis, (f, bins) in enumerate(zip(pair.features, pair.bins, strict=True)):
                 found[t, f] = (np.ptp(pair.table.take(bins, axis=axis), axis=axis) > 0).any()
-        return np.concatenate([super().uses, found])
+        return np.concatenate([own, found])
 
     def at(self, codes: Floats) -> Floats:
-        """(T,): the number of the bin in which each feature, or pair of them, lies."""
+        """(T,): the number of the bin in which each feature, or pair of them, lies.
+
+        A feature with a slope has the slope · its value, too.
+        """
         cells = self.grid.cells(codes[None])
+        own = zip(
+            self.points, self.slopes, cells[0].tolist(), np.nan_to_num(codes).tolist(), strict=True
+        )
         both = [float(pair.at(cells)[0]) for pair in self.pairs]
-        return np.concatenate([super().at(codes), self.scale * np.array(both)])
+        return self.scale * np.array(
+            [*(points[c] + slopes[c] * x for points, slopes, c, x in own), *both]
+        )
 
     def shares(self, a: Floats, b: Floats) -> Floats:
         """(T, F): a feature's own change, and of a pair's that with the other before and after."""
@@ -221,39 +160,63 @@ class TableParts(PointParts):
         return np.where(self.uses & moved, found, 0.0)  # what rounding leaves of no change is none
 
     def name(self, term: int) -> str:
-        """It is a bin of its feature, or of two together."""
-        if term < len(self.points):
-            return super().name(term)
-        return f"{self.words.term} of {' and '.join(self._titles(term))} together"
+        """It is a bin of its feature, or of two together, or points per unit."""
+        if term >= len(self.points):
+            return f"{self.words.term} of {' and '.join(self._titles(term))} together"
+        kind = "points per unit" if self._sloped[term] else "bin"
+        return f"{kind} of {self.grid.schema[term].title}"
+
+    def _titles(self, term: int) -> list[str]:
+        """Those of the features of a pair."""
+        return [self.grid.schema[f].title for f in self.pairs[term - len(self.points)].features]
 
     @property
     def sentence(self) -> str:
-        """How bins make the score."""
-        return f"{super().sentence} So do some values two together, in bins of both."
+        """How bins and slopes make the score."""
+        slopes = " A number with points per unit adds these times itself, too." * any(self._sloped)
+        pairs = " So do some values two together, in bins of both." * bool(self.pairs)
+        return (
+            "Each value lies in a bin, and adds what that is worth to the "
+            f"{self.words.note}.{slopes}{pairs}"
+        )
 
     def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """Every bin and its points; of pairs, which have many, between what these lie."""
-        head, rows = super().table()
-        more = []
+        rows = []
+        for f, (feature, points) in enumerate(zip(self.grid.schema, self.points, strict=True)):
+            slopes = (self.scale * self.slopes[f]).tolist()
+            for cell, number in enumerate((self.scale * points).tolist()):
+                told = statement(self.grid, f, np.arange(len(points)) == cell) or "any"
+                unit = f" and {slopes[cell]:+g} per {feature.unit or 'unit'}" * (slopes[cell] != 0)
+                rows.append([feature.title, told, f"{number:+g}{unit}"])
         for t, pair in enumerate(self.pairs, len(self.points)):
             ends = self.scale * np.array([pair.table.min(), pair.table.max()])
             told = f"{pair.table.size} {self.words.term}s of both"
             low, high = sorted(ends.tolist())
-            more.append([" and ".join(self._titles(t)), told, f"{low:+g} to {high:+g}"])
-        return head, [*rows, *more]
+            rows.append([" and ".join(self._titles(t)), told, f"{low:+g} to {high:+g}"])
+        return ("feature", "bin", self.words.score), rows
+
+    def conditions(self, terms: Sequence[int], a: Floats, b: Floats) -> list[str]:
+        """The bins in which both rows lie; of a number with points per unit the values."""
+        told = super().conditions(terms, a, b)
+        for at, f in enumerate(terms):
+            if f < len(self.points) and self._sloped[f]:  # pairs come after them
+                here, there = (self.grid.schema[f].describe_code(float(x[f])) for x in (a, b))
+                told[at] = f"{self.grid.schema[f].title} = " + " → ".join(
+                    dict.fromkeys((here, there))
+                )
+        return told
 
     def boxes(self, terms: Sequence[int], cells: Cells) -> list[Sequence[Bools]]:
         """The feature's cell, or those in the same bins of a pair, and any of all others."""
-        found = []
+        found: list[Sequence[Bools]] = []
         for term in terms:
+            box = [np.ones(size, bool) for size in self.grid.sizes.tolist()]
             if term < len(self.points):
-                found += super().boxes([term], cells)
-                continue
-            box, pair = (
-                [np.ones(n, bool) for n in self.grid.sizes],
-                self.pairs[term - len(self.points)],
-            )
-            for f, bins in zip(pair.features, pair.bins, strict=True):
-                box[f] = bins == bins[cells[f]]
+                box[term] = np.arange(len(box[term])) == cells[term]
+            else:
+                pair = self.pairs[term - len(self.points)]
+                for f, bins in zip(pair.features, pair.bins, strict=True):
+                    box[f] = bins == bins[cells[f]]
             found.append(box)
         return found

@@ -9,15 +9,12 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logit
 
-from trust_recourse.io.arrays import Cells, Floats
+from trust_recourse.io.arrays import Bools, Cells, Floats
 from trust_recourse.models.grid import Grid
 from trust_recourse.models.statements import all_of, statement
 from trust_recourse.schema import Schema
-
-Bools = NDArray[np.bool_]
 
 
 class Words(NamedTuple):
@@ -32,7 +29,7 @@ class Words(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Parts(ABC):
+class Attribution(ABC):
     """One class's score as a sum of terms, in what people call it; the more, the likelier it is."""
 
     grid: Grid
@@ -84,12 +81,12 @@ class Parts(ABC):
         """The score of a confidence."""
         return float(logit(confidence)) if self.words.logistic else confidence
 
-    def worded(self, schema: Schema) -> Parts:
+    def worded(self, schema: Schema) -> Attribution:
         """The same with the labels and units of another schema of the same features."""
         return replace(self, grid=replace(self.grid, schema=schema))
 
 
-class BoxParts(Parts):
+class BoxAttribution(Attribution):
     """Terms that are one and the same on boxes of cells, by which their conditions are told."""
 
     @abstractmethod

@@ -1,4 +1,4 @@
-#include "sums/leads.hpp"
+#include "sums/log_odds_margin.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 namespace trust {
 
-Leads::Leads(Parts parts, std::shared_ptr<const Model> model)
+LogOddsMargin::LogOddsMargin(Parts parts, std::shared_ptr<const Model> model)
     : Joined(std::move(parts)), model_(std::move(model)), ends_(model_->classes) {
     if (i64(model_->sums.size()) != parts_.size())
         throw std::invalid_argument("expected an offset, a width and an entropy for each part");
@@ -15,24 +15,24 @@ Leads::Leads(Parts parts, std::shared_ptr<const Model> model)
         throw std::invalid_argument("expected a tangent, and the own part among the classes");
 }
 
-std::unique_ptr<Kernel> Leads::clone() const {
-    return std::make_unique<Leads>(parts_.clone(), model_);
+std::unique_ptr<Kernel> LogOddsMargin::clone() const {
+    return std::make_unique<LogOddsMargin>(parts_.clone(), model_);
 }
 
 // The least and the greatest sum of part i.
-Parts::Bounds Leads::bounds(i64 i, Span span, const double* memory) {
+Parts::Bounds LogOddsMargin::bounds(i64 i, Span span, const double* memory) {
     const auto [low, high] = parts_.interval(i, span, memory);
     const Sum& sum = model_->sums[i];
     return {sum.offset + sum.width * low, sum.offset + sum.width * high};
 }
 
 // The greatest lead by tangent i.
-double Leads::tangent(i64 i, Span span, const double* memory) {
+double LogOddsMargin::tangent(i64 i, Span span, const double* memory) {
     return bounds(i, span, memory).most - model_->sums[i].entropy;
 }
 
 // log sum exp of the others at one end of their bounds, or the strongest of them.
-double Leads::rival(double Parts::Bounds::* end) const {
+double LogOddsMargin::rival(double Parts::Bounds::* end) const {
     double most = -INF, total = 0.0;
     for (i64 i = 0; i < model_->classes; ++i)
         if (i != model_->own) most = std::max(most, ends_[i].*end);
@@ -42,7 +42,7 @@ double Leads::rival(double Parts::Bounds::* end) const {
     return most + std::log(total);
 }
 
-void Leads::interval(Span span, double* out, const double* memory) {
+void LogOddsMargin::interval(Span span, double* out, const double* memory) {
     const Scale& scale = model_->scale;
     const std::span<double> loose(out + 2, parts_.looseness().size());
     std::ranges::fill(loose, 0.0);
@@ -63,7 +63,7 @@ void Leads::interval(Span span, double* out, const double* memory) {
 }
 
 // The tangent that bounds the lead most tightly.
-i64 Leads::best_tangent(Span span, const double* memory) {
+i64 LogOddsMargin::best_tangent(Span span, const double* memory) {
     i64 its = model_->classes;
     if (parts_.size() - its < 2) return its;
     double best = INF;
@@ -75,8 +75,8 @@ i64 Leads::best_tangent(Span span, const double* memory) {
     return its;
 }
 
-double Leads::relaxation(Span span, i64 side, double level, std::span<const double> spend,
-                         double budget, double* gains, double* memory) {
+double LogOddsMargin::relaxation(Span span, i64 side, double level, std::span<const double> spend,
+                                 double budget, double* gains, double* memory) {
     if (side < 0) return no_relaxation(span, side, level, spend, budget, gains, memory);
     relaxed_ = best_tangent(span, memory);
     const Scale& scale = model_->scale;

@@ -15,7 +15,7 @@ MOST_VALUES = 1 << 20  # of one feature
 BEYOND = 1e-9  # of a change, so that it is surely enough
 
 
-class Followed(NamedTuple):
+class SlopeCandidates(NamedTuple):
     """What the person may do with it, and what that costs."""
 
     feature: Feature
@@ -24,7 +24,7 @@ class Followed(NamedTuple):
     cost: Cost
 
     @classmethod
-    def of(cls, action_set: ActionSet, cost: Cost, f: int) -> Followed:
+    def of(cls, action_set: ActionSet, cost: Cost, f: int) -> SlopeCandidates:
         """The number at this place of the schema."""
         return cls(action_set.schema[f], action_set.actions[f], float(action_set.own[f]), cost)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -16,143 +16,24 @@ import numpy as np
 
 from trust_recourse.io.arrays import Cells, Floats, Ints
 from trust_recourse.models import knapsack
-from trust_recourse.models.fixing import fixed
-from trust_recourse.models.grid import Grid
 from trust_recourse.models.identity import Same
-from trust_recourse.models.on_cells import numbered
-from trust_recourse.models.seam import Score, of_class
-from trust_recourse.models.subproblem import (
-    Candidates,
-    Condition,
-    FlatCandidates,
-    Reduction,
-    Solution,
-    Wish,
-)
-from trust_recourse.models.sums.additive import Additive, Points, logistic, summed
-from trust_recourse.models.sums.followed import BEYOND, Followed
+from trust_recourse.models.knapsack import logit
+from trust_recourse.models.seam import ListedScore
+from trust_recourse.models.subproblem import Candidates, FlatCandidates, Reduction, Solution, Wish
+from trust_recourse.models.sums.additive import Additive
+from trust_recourse.models.sums.score import SumScore, apart, of_values
+from trust_recourse.models.sums.slope_candidates import BEYOND, SlopeCandidates
 from trust_recourse.models.sums.slopes import Line, noise, radius
+from trust_recourse.models.sums.sum import listed
 from trust_recourse.question import Radius
 from trust_recourse.question.cost import Cost
 from trust_recourse.schema import ActionSet, FeatureActions, Schema
 from trust_recourse.schema.multiples import ratio
 from trust_recourse.schema.noise import steps_to_ends
 
-FEWEST = 256  # candidates from which on a question is reduced before it is searched
 
-
-class CardScore(Score):
-    """One class's confidence; the kernel speaks of the sum, moved to lie within 0 and 1."""
-
-    kernel: Points
-
-    def __init__(
-        self, grid: Grid, points: Sequence[Floats], base: float, wanted: int, kernel: Points
-    ) -> None:
-        self.grid, self.points, self.base, self.wanted = grid, points, base, wanted
-        self.kernel, self.rises = kernel, wanted == 1
-
-    def at(self, cells: Cells) -> Floats:
-        """Confidence at rows of cells: the very floats of `predict_proba`."""
-        each = self._row[self.grid.first_cell + cells]
-        return of_class(logistic(summed(self.base, each)), self.wanted)
-
-    @cached_property
-    def _row(self) -> Floats:
-        """The points of all cells in one row."""
-        return np.concatenate(self.points)
-
-    def confidence(self, number: Floats) -> Floats:
-        """The confidence that stands for a number of the kernel."""
-        total = self.base + self.kernel.lowest + self.kernel.width * number
-        return of_class(logistic(total), self.wanted)
-
-    def cheapest(
-        self,
-        row: Callable[[], FlatCandidates],
-        action_set: ActionSet,
-        cost: Cost,
-        least: float,
-        most_nodes: float,
-    ) -> Solution | None:
-        """By the knapsack of all candidates."""
-        del cost
-        given, first = row(), self.grid.first_cell
-        points = self._row[first.repeat(np.diff(given.first)) + given.cells]
-        mine = self._row[first + self.grid.cells(action_set.own[None])[0]]
-        sign = 1.0 if self.wanted == 1 else -1.0
-        sums = _Sums(sign * self.base, sign * mine, sign * points)
-        return _bought(given, sums, knapsack.NO_LINES, knapsack.NO_PARTS, least, most_nodes)
-
-    def reduce(
-        self,
-        features: Sequence[Candidates],
-        condition: Condition,
-        incumbent: float,
-        related: frozenset[int],
-        accept: Callable[[Floats], bool],
-        deadline: float = math.inf,
-    ) -> Reduction | None:
-        """Fewer candidates: of what one value serves as well, and of what is too dear."""
-        del deadline
-        if sum(len(each.codes) for each in features) < FEWEST:
-            return None
-        side = float(condition.side)
-        ends = self.kernel.lowest + self.kernel.width * np.array([condition.low, condition.high])
-        needed = float(ends[0] if side > 0 else -ends[1]) - self.kernel.slack
-        if not math.isfinite(needed):  # no sum has such a confidence
-            return None
-        gains = [
-            side * points[each.cells] for points, each in zip(self.points, features, strict=True)
-        ]
-        kept = [np.arange(len(each)) for each in gains]
-        if condition.high > 1.0 if side > 0 else condition.low < 0.0:  # the more the better
-            kept = [
-                here if f in related else _undominated(features[f].costs, gains[f])
-                for f, here in enumerate(kept)
-            ]
-        known = fixed(
-            [each.costs[k] for each, k in zip(features, kept, strict=True)],
-            [each[k] for each, k in zip(gains, kept, strict=True)],
-            needed, self.kernel.slack, incumbent,
-            lambda at: accept(_codes(features, kept, at)),
-        )  # fmt: skip
-        steps: list[tuple[float, Floats]] = []
-        codes, bound = None, 0.0
-        if known is not None:
-            bound = known.bound
-            steps.append((known.multiplier * self.kernel.unit, np.empty(0)))
-            codes = None if known.point is None else _codes(features, kept, known.point)
-            kept = [k[s] for k, s in zip(kept, known.kept, strict=True)]
-        fewer = [each.at(k) for each, k in zip(features, kept, strict=True)]
-        return Reduction(*self._of(fewer), codes, steps, bound)
-
-    def _of(self, features: Sequence[Candidates]) -> tuple[list[Candidates], CardScore]:
-        """The same confidence of these candidates alone, each in a cell of its own."""
-        points = [of[each.cells] for of, each in zip(self.points, features, strict=True)]
-        return on_values(features, points, self.base, self.wanted, self.kernel.unit)
-
-
-def on_values(
-    features: Sequence[Candidates], points: Sequence[Floats], base: float, wanted: int, unit: float
-) -> tuple[list[Candidates], CardScore]:
-    """The candidates, each in a cell of its own, and one class's confidence on these cells."""
-    sizes = [len(each.codes) for each in features]
-    grid = numbered(sizes)
-    apart = [
-        each._replace(cells=np.arange(n, dtype=np.int32))
-        for each, n in zip(features, sizes, strict=True)
-    ]
-    return apart, CardScore(grid, points, base, wanted, Points(grid, points, base, unit))
-
-
-# ---------------------------------------------------------------- slopes
-
-
-class SlopedScore(Score):
+class SlopedScore(ListedScore):
     """One class's confidence of a model with slopes, which speaks of codes and not of cells."""
-
-    lists = True
 
     @property
     def sloped(self) -> Collection[int]:
@@ -163,19 +44,9 @@ class SlopedScore(Score):
         self.card, self.wanted, self.grid, self.rises = card, wanted, card.grid, wanted == 1
         self.sign = 1.0 if wanted == 1 else -1.0
 
-    def at(self, cells: Cells) -> Floats:
-        """It is not one and the same on a cell."""
-        del cells
-        raise TypeError("cells do not tell the score of a model with slopes; ask it by `at_codes`")
-
-    def confidence(self, number: Floats) -> Floats:
-        """It has no kernel but that of listed values."""
-        del number
-        raise TypeError("a model with slopes has no kernel; its score of listed values has one")
-
     def at_codes(self, codes: Floats) -> Floats:
         """Confidence at rows of codes: the very floats of `predict_proba`."""
-        return of_class(logistic(self.card.total(codes)), self.wanted)
+        return self.card.confidence(self.card.total(codes), self.wanted)
 
     def cheapest(
         self,
@@ -204,9 +75,8 @@ class SlopedScore(Score):
         else:
             given, points = FlatCandidates(own, known.none, np.zeros(len(own)), known.first), mine
         parts = np.array([cost.l0, cost.l1, cost.l2])
-        return _bought(
-            given, _Sums(sign * card.base, mine, points), lines, parts, least, most_nodes
-        )
+        sums = knapsack.Sums(sign * card.base, mine, points)
+        return knapsack.bought(given, sums, least, most_nodes, lines, parts)
 
     def listed(
         self, features: Sequence[Candidates], action_set: ActionSet, cost: Cost, wish: Wish
@@ -222,12 +92,15 @@ class SlopedScore(Score):
         every = [
             points[f] if f in points else card.worth(f, each.codes) for f, each in enumerate(found)
         ]
-        return Reduction(*on_values(found, every, card.base, self.wanted, 1.0))
+        return Reduction(apart(found), self._of(every))
 
-    def on(self, features: Sequence[Candidates]) -> CardScore:
+    def on(self, features: Sequence[Candidates]) -> SumScore:
         """By the points of each value."""
-        points = [self.card.worth(f, each.codes) for f, each in enumerate(features)]
-        return on_values(features, points, self.card.base, self.wanted, 1.0)[1]
+        return self._of([self.card.worth(f, each.codes) for f, each in enumerate(features)])
+
+    def _of(self, points: Sequence[Floats]) -> SumScore:
+        """Of values with these points, each in a cell of its own."""
+        return of_values(self.card, points, self.card.base, self.wanted, 1.0)
 
     def endless(self, f: int, up: bool) -> bool:
         """By the slope of the outermost cell."""
@@ -236,16 +109,16 @@ class SlopedScore(Score):
 
     # ------------------------------------------------------------ how safe an answer is
 
-    def worst(self, features: Sequence[Candidates], rooms: Floats) -> CardScore:
+    def worst(self, features: Sequence[Candidates], rooms: Floats) -> SumScore:
         """Each number's least points around each of its values."""
-        points = [self._least(f, each.codes, float(rooms[f])) for f, each in enumerate(features)]
-        return on_values(features, points, self.card.base, self.wanted, 1.0)[1]
+        near = zip(features, rooms.tolist(), strict=True)
+        return self._of([self._least(f, each.codes, room) for f, (each, room) in enumerate(near)])
 
     def worst_at(self, codes: Floats, rooms: Floats) -> float:
         """The confidence where all numbers have their least points."""
         each = [self._least(f, codes[f : f + 1], room) for f, room in enumerate(rooms.tolist())]
-        total = summed(self.card.base, np.column_stack(each))
-        return float(of_class(logistic(total), self.wanted)[0])
+        total = listed(each, np.array([self.card.base])).at(np.zeros((1, len(each)), np.int32))
+        return float(self.card.confidence(total[0], self.wanted)[0])
 
     def radius(
         self,
@@ -368,7 +241,7 @@ class _Reach:
 
     def values(self, f: int) -> tuple[Candidates, Floats]:
         """All allowed values of one number that may matter, its own among them; their points."""
-        number = Followed.of(self.action_set, self.cost, f)
+        number = SlopeCandidates.of(self.action_set, self.cost, f)
         codes = number.values(*self._range(f, number))
         points = self.score.card.worth(f, codes)
         if self.rising:
@@ -377,7 +250,7 @@ class _Reach:
             codes, points = codes[kept], points[kept]
         return Candidates(codes, np.zeros(len(codes), np.int32), number.costs(codes)), points
 
-    def _range(self, f: int, number: Followed) -> tuple[float, float]:
+    def _range(self, f: int, number: SlopeCandidates) -> tuple[float, float]:
         """From where to where its values may matter."""
         low, high = number.actions.destinations(-math.inf, math.inf) or (math.inf, -math.inf)
         if not number.measured:
@@ -415,22 +288,7 @@ class _Reach:
             yield a, b, sign * float(card.slopes[f][c]), sign * float(card.points[f][c])
 
 
-def logit(confidence: float) -> float:
-    """The log-odds of a confidence, ±∞ beyond all."""
-    if not 0.0 < confidence < 1.0:
-        return -math.inf if confidence <= 0.0 else math.inf
-    return math.log(confidence / (1.0 - confidence))
-
-
 # ---------------------------------------------------------------- by a knapsack
-
-
-class _Sums(NamedTuple):
-    """Points towards the wanted class: the base, a person's own, and those of all candidates."""
-
-    base: float
-    mine: Floats
-    points: Floats
 
 
 class _Lines(NamedTuple):
@@ -459,40 +317,3 @@ def _lines(schema: Same, card: Same) -> _Lines:
         never += [(f, code) for code in feature.actions(math.nan).never]
     others = [f for f in range(d) if f not in card.it.sloped]
     return _Lines(lines, cut, others, never, np.zeros(d, np.int32), np.arange(d + 1))
-
-
-def _bought(
-    row: FlatCandidates, sums: _Sums, lines: Floats, parts: Floats, least: float, most_nodes: float
-) -> Solution | None:
-    """The cheapest among candidates and on lines that may have so much confidence."""
-    if not 0.0 < least < 1.0:
-        return None
-    gains = sums.points - sums.mine.repeat(np.diff(row.first))
-    # what rounding may do to a sum, and to the logistic function of it
-    size = abs(sums.base) + np.abs(sums.mine).sum() + np.abs(gains).sum() + knapsack.size(lines)
-    slack = 2.0**-50 * ((len(sums.mine) + 3) * float(size) + 1.0 / (least * (1.0 - least)))
-    needed = logit(least) - (sums.base + math.fsum(sums.mine.tolist())) - slack
-    sack = knapsack.Sack(row.costs, gains, row.first, lines, parts)
-    found = knapsack.cheapest(sack, needed, most_nodes)
-    if found is None or found.point is None:
-        return None if found is None else Solution(None, found.nodes)
-    codes = row.codes[np.maximum(found.point, 0)]
-    for f in np.flatnonzero(found.point < 0).tolist():
-        codes[f] = knapsack.code(lines[f], int(found.point[f]))
-    return Solution(codes, found.nodes)
-
-
-# ---------------------------------------------------------------- fewer candidates
-
-
-def _codes(features: Sequence[Candidates], kept: Sequence[Ints], at: Ints) -> Floats:
-    """The codes of a point that is given by its place among those kept of each feature."""
-    each = zip(features, kept, at.tolist(), strict=True)
-    return np.array([of.codes[here[k]] for of, here, k in each])
-
-
-def _undominated(costs: Floats, gains: Floats) -> Ints:
-    """The candidates than which none that costs no more gains as much, in their own order."""
-    order = np.lexsort((-gains, costs))
-    best = np.maximum.accumulate(gains[order])
-    return np.sort(order[np.append(True, best[1:] > best[:-1])])

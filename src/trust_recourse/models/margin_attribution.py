@@ -17,13 +17,13 @@ from functools import cached_property
 
 import numpy as np
 
-from trust_recourse.io.arrays import Floats
-from trust_recourse.models.parts import Bools, Parts, Words
-from trust_recourse.models.softmax import lead
+from trust_recourse.io.arrays import Bools, Floats
+from trust_recourse.models.attribution import Attribution, Words
+from trust_recourse.models.log_odds_margin import lead
 from trust_recourse.schema import Schema
 
 PANELS, NODES = 64, 8  # of the way along which shares are averaged
-LEAD = Words(
+MARGIN = Words(
     "log-odds against the others", "term", "terms",
     "log-odds of the class against all others, where 0 is a confidence of one half; the sum of "
     "each class is split by itself, and weighed by how far that class competes on the way",
@@ -31,10 +31,10 @@ LEAD = Words(
 
 
 @dataclass(frozen=True, eq=False)
-class LeadParts(Parts):
+class MarginAttribution(Attribution):
     """The terms of all classes, those of the wanted one and of the others in their order."""
 
-    each: tuple[Parts, ...]  # a class's own sum
+    each: tuple[Attribution, ...]  # a class's own sum
     wanted: int
     names: tuple[str, ...]  # of the classes
 
@@ -116,7 +116,7 @@ class LeadParts(Parts):
             found += self.each[k].conditions([own], a, b)
         return found
 
-    def worded(self, schema: Schema) -> LeadParts:
+    def worded(self, schema: Schema) -> MarginAttribution:
         """The same with the labels and units of another schema of the same features."""
         each = tuple(of.worded(schema) for of in self.each)
         return replace(self, grid=replace(self.grid, schema=schema), each=each)

@@ -15,12 +15,12 @@
 
 namespace trust {
 
-class Leads final : public Joined {
+class LogOddsMargin final : public Joined {
   public:
     struct Sum {
         double offset, width, entropy;
     };
-    // Leads from `lowest` on, over `width` times two, have numbers from 1/4 to 3/4.
+    // LogOddsMargin from `lowest` on, over `width` times two, have numbers from 1/4 to 3/4.
     struct Scale {
         double rounding, lowest, width;
         double number(double lead) const { return 0.25 + (lead - lowest) / width; }
@@ -33,7 +33,7 @@ class Leads final : public Joined {
         Scale scale;
     };
 
-    Leads(Parts parts, std::shared_ptr<const Model> model);
+    LogOddsMargin(Parts parts, std::shared_ptr<const Model> model);
 
     std::unique_ptr<Kernel> clone() const override;
     void interval(Span span, double* out, const double* memory) override;

@@ -16,107 +16,84 @@ relaxes a sum relaxes the lead. Here sums are known by the kernels of their fami
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
 
+from trust_recourse import _native
 from trust_recourse.io.arrays import Cells, Floats, Ints
-from trust_recourse.models.fixing import fixed
 from trust_recourse.models.grid import Grid
-from trust_recourse.models.leads import ROUNDING, Leads, Part
-from trust_recourse.models.on_cells import OnCells
+from trust_recourse.models.kernel import Kernel
+from trust_recourse.models.regridding import CheapestOnCells
+from trust_recourse.models.scores import BoundedSum, Fewer, Scores
 from trust_recourse.models.seam import Score
 from trust_recourse.models.subproblem import Candidates, Condition, Reduction
 
+ROUNDING = 2.0**-48  # relatively, of what is computed of a few sums
 TURNS = 5  # tangents that a question gets, each where the one before leads
 TRIES = 6  # to find an answer by tangents that ask for more
 ALIKE = 1e-3  # shares that are no further apart
-SAFE = 1e-11  # of a gain, which rounding may bring
 DIGITS = 20  # of the shares of a proof, in binary, so that they are 1 together
 INF = math.inf
 
 
-class Fewer(NamedTuple):
-    """What a tangent leaves of the cells: see `Bank.fewer`."""
-
-    kept: list[Ints]
-    room: Floats  # how much dearer than its cheapest a candidate of each cell that stays may be
-    bound: float
-    point: Ints | None
-    steps: Sequence[tuple[float, Floats]] = ()  # by which cells went, see `cells.Reduction`
-    tangent: Part | None = None  # on the cells that stay, with what is known of it
+# ---------------------------------------------------------------- the kernel
 
 
-class Bank(ABC):
-    """The sums of all classes on one grid."""
+class MarginKernel(Kernel):
+    """Bounds on a lead, on a scale where it goes from ¼ to ¾, so that there is room around."""
 
-    grid: Grid
-    many: int  # classes
-
-    @abstractmethod
-    def totals(self, cells: Cells) -> Floats:
-        """The sums at rows of cells, (n, classes), as the model has them."""
-
-    @abstractmethod
-    def parts(self, wanted: int) -> tuple[list[Part], int]:
-        """Sums by which the lead is bounded, and the place of the wanted class's own.
-
-        Or, if that is −1, what each of the other sums is more than it.
-        """
-
-    @abstractmethod
-    def tangent(self, weights: Floats) -> Part:
-        """The sum of all sums, each times its weight."""
-
-    def fewer(
+    def __init__(
         self,
-        weights: Floats,
-        needed: float,
-        costs: Floats,
-        incumbent: float,
-        accept: Callable[[Ints], bool],
-        deadline: float,
-    ) -> Fewer | None:
-        """The cells in which the weighted sum may be what is needed at the incumbent's cost.
-
-        `costs` are those of the cells in one row, ∞ where there is no candidate. Of a feature's
-        cells only what is too dear may go. A `point` is a cell of each feature, numbered in one
-        row, that `accept` takes. The bound is ∞ where nothing is enough. None: nothing is gained.
-
-        By the best multiplier of the tangent's relaxation of all cells, if no more is known.
-        """
-        del deadline
-        sizes, first = self.grid.sizes, self.grid.first_cell
-        kernel, offset, width = self.tangent(weights)
-        gains = np.zeros(len(costs) + 1)
-        span = np.concatenate([np.zeros_like(sizes), sizes - 1]).astype(np.int64)
-        short = kernel.native.relaxation(
-            span, 1, (needed - offset) / width, costs, math.inf, gains, kernel.memory.copy()
+        sizes: Ints,  # cells of each feature
+        parts: Sequence[BoundedSum],
+        own: int,  # the place of the class's own among them, −1 where they are differences from it
+        tangents: Sequence[tuple[BoundedSum, float]],  # with the entropy of its shares
+        strongest: bool,  # whether of the strongest of the others, and not of all
+    ) -> None:
+        each, d = [*parts, *(part for part, _ in tangents)], len(sizes)
+        self._kernels = [part.kernel for part in each]
+        self.memory = np.concatenate([kernel.memory for kernel in self._kernels])
+        entropies = [*(0.0 for _ in parts), *(entropy for _, entropy in tangents)]
+        self._sums = np.array(
+            [[p.offset, p.width, h] for p, h in zip(each, entropies, strict=True)]
         )
-        there = [np.flatnonzero(np.isfinite(of)) for of in np.split(costs, first[1:])]
-        price = [of[k] for of, k in zip(np.split(costs, first[1:]), there, strict=True)]
-        each = [of[k] for of, k in zip(np.split(gains[:-1], first[1:]), there, strict=True)]
-        most = math.fsum(float(of.max()) for of in each)
-        slack = SAFE * (1.0 + abs(short) + math.fsum(float(np.abs(of).max()) for of in each))
-        if most < short - slack:
-            return Fewer([*map(np.arange, sizes.tolist())], np.zeros(len(costs)), math.inf, None)
+        self._kind = d, len(parts), own, strongest
+        self.lowest, self.width, self.rounding = 0.0, 1.0, 0.0
+        whole = self.intervals(np.zeros((1, d), np.int64), sizes[None] - 1)[0]
+        low, high = float(whole[0]) - 0.25, float(whole[1]) - 0.25
+        size = max(abs(low), abs(high), *(abs(p.offset) + abs(p.width) for p in each))
+        self.lowest, self.width = low, 2.0 * (high - low) or 1.0
+        many = 32.0 * (len(parts) + 1)
+        self.rounding = 1e-12 + many * ROUNDING * (1.0 + size) / self.width
+        del self.__dict__["native"]  # made again on this scale
 
-        def taken(at: Ints) -> Ints:
-            return np.array([f + of[k] for f, of, k in zip(first, there, at, strict=True)])
+    @cached_property
+    def native(self) -> _native.LogOddsMargin:
+        """The compiled bounds, from those of the parts."""
+        d, many, own, strongest = self._kind
+        starts = np.cumsum([0, *(len(kernel.memory) for kernel in self._kernels)])[:-1]
+        return _native.LogOddsMargin(
+            [kernel.native for kernel in self._kernels], starts, d, self._sums, many, own,
+            strongest, self.rounding, self.lowest, self.width,
+        )  # fmt: skip
 
-        found = fixed(price, each, short - slack, slack, incumbent, lambda at: accept(taken(at)))
-        if found is None:
-            return None
-        kept = [of[k] for of, k in zip(there, found.kept, strict=True)]
-        point = None if found.point is None else taken(found.point)
-        steps = [(found.multiplier / width, np.empty(0))]  # per unit of the sum
-        return Fewer(kept, found.room, found.bound, point, steps)
+    @property
+    def size(self) -> int:
+        """That of all parts together."""
+        return sum(kernel.size for kernel in self._kernels)
 
-    @abstractmethod
-    def on(self, kept: Sequence[Ints]) -> Bank:
-        """The same on these cells of each feature alone, numbered anew."""
+    def told(self, price: Floats, memory: Floats, cells: Sequence[Ints]) -> tuple[Floats, Floats]:
+        """Prices per unit of the lead, and what is remembered of the last tangent."""
+        *parts, tangent = self._kernels
+        begin = sum(len(part.memory) for part in parts)
+        return price / self.width, tangent.told(price, memory[:, begin:], cells)[1]
+
+    def lead(self, number: Floats) -> Floats:
+        """The lead that stands for a number."""
+        return self.lowest + (number - 0.25) * self.width
 
 
 # ---------------------------------------------------------------- the score
@@ -178,8 +155,8 @@ def tangent_at(q: Floats, wanted: int, strongest: bool) -> tuple[Floats, float]:
     return weights, 0.0 if strongest else entropy(q)
 
 
-class Lead(Score):
-    """The confidence of one class among several, whatever its sums; see `LeadScore`."""
+class LogOddsMargin(Score):
+    """The confidence of one class among several, whatever its sums; see `SumsMargin`."""
 
     @abstractmethod
     def shares_at(self, codes: Floats) -> Floats:
@@ -190,33 +167,33 @@ class Lead(Score):
         """The same confidence as certificates are about it: by the tangent of these shares."""
 
 
-class LeadScore(Lead):
+class SumsMargin(LogOddsMargin):
     """The confidence of one class among several; or, of the strongest other and it, its share."""
 
-    kernel: Leads
-    leads: type[Leads] = Leads
+    kernel: MarginKernel
 
     def __init__(
         self,
-        bank: Bank,
+        bank: Scores,
         wanted: int,
         strongest: bool = False,
         at: Sequence[Floats] = (),
-        known: Part | None = None,  # the first tangent
+        known: BoundedSum | None = None,  # the first tangent
     ) -> None:
         self.bank, self.wanted, self.strongest, self.grid = bank, wanted, strongest, bank.grid
         even = np.where(np.arange(bank.many) == wanted, 0.0, 1.0 / (bank.many - 1))
         parts, own = bank.parts(wanted)
-        told = [tangent_at(q, wanted, strongest) for q in at or [even]]
+        self.tangents = at or [even]
+        told = [tangent_at(q, wanted, strongest) for q in self.tangents]
         tangents = [
-            (bank.tangent(weights) if known is None or k else known, above)
+            (bank.weighted(weights).part() if known is None or k else known, above)
             for k, (weights, above) in enumerate(told)
         ]
-        self.kernel = self.leads(bank.grid.sizes, parts, own, tangents, strongest)
+        self.kernel = MarginKernel(bank.grid.sizes, parts, own, tangents, strongest)
 
     def at(self, cells: Cells) -> Floats:
         """Confidence at rows of cells, by the model's own sums."""
-        return judged(self.bank.totals(cells), self.wanted, self.strongest)
+        return judged(self.bank.at(cells), self.wanted, self.strongest)
 
     def confidence(self, number: Floats) -> Floats:
         """The confidence that stands for a number of the kernel."""
@@ -238,7 +215,7 @@ class LeadScore(Lead):
         needed = float(self.kernel.lead(np.array(condition.low)))
         if not math.isfinite(needed):
             return None
-        bank, on = self.bank, OnCells(features, self.grid.sizes)
+        bank, on = self.bank, CheapestOnCells(features, self.grid.sizes)
         known, codes, bound, tangents = incumbent, None, 0.0, []
         q = self._shares(bank, _cheapest(on.costs, bank.grid))
         for _ in range(TURNS):
@@ -258,34 +235,28 @@ class LeadScore(Lead):
             if found is not None:
                 features = on.left(found.kept, found.room)
                 bank = bank.on(found.kept)
-                on = OnCells(features, bank.grid.sizes)
+                on = CheapestOnCells(features, bank.grid.sizes)
             if any(np.abs(q - other).max() < ALIKE for other in tangents):
                 break
         if len(tangents) > 1:
             tangents.append(np.mean(tangents, axis=0))
-        score = LeadScore(bank, self.wanted, self.strongest, tangents)
+        score = SumsMargin(bank, self.wanted, self.strongest, tangents)
         return Reduction(features, score, codes, (), bound)
 
-    def _shares(self, bank: Bank, cells: Ints) -> Floats:
-        return shares(bank.totals(cells[None].astype(np.int32))[0], self.wanted, self.strongest)
+    def _shares(self, bank: Scores, cells: Ints) -> Floats:
+        return shares(bank.at(cells[None].astype(np.int32))[0], self.wanted, self.strongest)
 
     def shares_at(self, codes: Floats) -> Floats:
         """By the model's own sums."""
         return self._shares(self.bank, self.grid.cells(codes[None])[0])
 
-    def proved_by(self, q: Floats) -> ProvedLead:
+    def proved_by(self, q: Floats) -> ProvedMargin:
         """By the tangent of these shares."""
-        return ProvedLead(self.bank, self.wanted, self.strongest, q)
+        return ProvedMargin(self.bank, self.wanted, self.strongest, [q])
 
 
-class ProvedLead(LeadScore):
+class ProvedMargin(SumsMargin):
     """The same by one tangent, with what a certificate has to tell."""
-
-    def __init__(
-        self, bank: Bank, wanted: int, strongest: bool, q: Floats, known: Part | None = None
-    ) -> None:
-        self.leads, self.q = _Told, q
-        super().__init__(bank, wanted, strongest, [q], known)
 
     def reduce(
         self,
@@ -301,24 +272,14 @@ class ProvedLead(LeadScore):
         needed = float(self.kernel.lead(np.array(condition.low)))
         if condition.side < 0 or not math.isfinite(needed):
             return None
-        on = OnCells(features, self.grid.sizes)
-        found = _Look(self, self.bank, on, accept, deadline).at(self.q, needed, incumbent)
+        on = CheapestOnCells(features, self.grid.sizes)
+        (q,) = self.tangents
+        found = _Look(self, self.bank, on, accept, deadline).at(q, needed, incumbent)
         if found is None or not found.steps:
             return None
-        score = ProvedLead(
-            self.bank.on(found.kept), self.wanted, self.strongest, self.q, found.tangent
-        )
+        bank = self.bank.on(found.kept)
+        score = ProvedMargin(bank, self.wanted, self.strongest, [q], found.tangent)
         return Reduction(on.left(found.kept, found.room), score, None, found.steps, found.bound)
-
-
-class _Told(Leads):
-    """The kernel of a proof."""
-
-    def told(self, price: Floats, memory: Floats, cells: Sequence[Ints]) -> tuple[Floats, Floats]:
-        """Prices per unit of the lead, and what is remembered of the tangent."""
-        *parts, tangent = self._kernels
-        begin = sum(len(part.memory) for part in parts)
-        return price / self.width, tangent.told(price, memory[:, begin:], cells)[1]
 
 
 class _Look:
@@ -326,9 +287,9 @@ class _Look:
 
     def __init__(
         self,
-        score: LeadScore,
-        bank: Bank,
-        on: OnCells,
+        score: SumsMargin,
+        bank: Scores,
+        on: CheapestOnCells,
         accept: Callable[[Floats], bool],
         deadline: float,
     ) -> None:
@@ -357,7 +318,7 @@ class _Look:
         for _ in range(TRIES):
             assert self.refused is not None
             cells = self.refused - self.bank.grid.first_cell
-            totals = self.bank.totals(cells[None].astype(np.int32))
+            totals = self.bank.at(cells[None].astype(np.int32))
             short = needed - float(lead(totals, self.score.wanted, self.score.strongest)[0])
             more += max(short, 0.0)
             self.at(shares(totals[0], self.score.wanted, self.score.strongest), needed + more, INF)
