@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from trust_recourse.models.seam import all_of
 from trust_recourse.models.tsetlin import inference
-from trust_recourse.models.tsetlin.links import Link, Logistic
+from trust_recourse.models.tsetlin.links import ClauseLink, Logistic
 from trust_recourse.models.tsetlin.literals import Literals
 from trust_recourse.schema import Schema
 
@@ -43,7 +43,7 @@ class Clauses:
     dominance: Floats  # mean firing over the rows learnt from: of class 1 less of class 0
     factors: Floats  # (Σ cells, C)
     empty: Floats
-    link: Link
+    link: ClauseLink
 
     def factors_at(self, cells: Cells) -> Floats:
         """(n, F, C): each feature's factor in each clause."""
