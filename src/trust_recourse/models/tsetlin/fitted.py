@@ -112,7 +112,7 @@ class FittedMachine:
         """The clauses of a machine of two classes, for explanations."""
         votes_for = self.classes[(self.polarity > 0).astype(int)]
         return Clauses(
-            self.literals, self.literals.names(), self.inclusion, self.polarity,
+            self.literals, self.inclusion, self.polarity,
             tuple(votes_for.tolist()), self.dominance, self.factors, self.empty, self.link,
         )  # fmt: skip
 

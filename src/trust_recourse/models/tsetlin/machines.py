@@ -181,10 +181,10 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator, ABC):
         return self
 
     def become(self, machine: FittedMachine) -> None:
-        """Take another fitted machine as one's own: all predictions are its from now on."""
+        """Use this fitted machine for all predictions from now on."""
         self.machine_ = machine
         self.inclusion_, self.polarity_ = machine.inclusion, machine.polarity
-        self.thresholds_, self.literals_ = machine.literals.thresholds, machine.literals.names()
+        self.thresholds_, self.literals_ = machine.literals.thresholds, [*machine.literals.names]
         self.dominance_, self.calibrator_ = machine.dominance, machine.calibrator
 
     # ------------------------------------------------------------ predictions
