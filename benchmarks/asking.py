@@ -13,8 +13,8 @@ import numpy as np
 
 from measured import timed
 from trust_recourse import PTMClassifier
-from trust_recourse.models.tsetlin.links import Logistic, Votes
-from trust_recourse.models.tsetlin.settings import resting_vote
+from trust_recourse.models.tsetlin.inputs import resting_vote
+from trust_recourse.models.tsetlin.links import Logistic, VoteLink
 from trust_recourse.question import Problem, Status, Target
 from trust_recourse.search.blackbox.tpe import tpe
 from trust_recourse.search.exact import Exact
@@ -50,7 +50,7 @@ def learnt(table, setting="paper", learn_from=None):
 def read_by(link, model):
     """The same machine read by this link, which learning knows nothing of."""
     other = copy(model).set_params(link=link)
-    votes = Votes.named(link, model.n_clauses, resting_vote(model))
+    votes = VoteLink.named(link, model.n_clauses, resting_vote(model))
     other.become(replace(model.machine_, links=(votes,)))
     return other
 

@@ -31,8 +31,8 @@ from experiments import data
 from experiments.beyond import MACHINE, timed
 from experiments.frame import Table, Unit
 from trust_recourse import PTMClassifier, Schema
-from trust_recourse.models.tsetlin.links import Votes
-from trust_recourse.models.tsetlin.settings import resting_vote
+from trust_recourse.models.tsetlin.inputs import resting_vote
+from trust_recourse.models.tsetlin.links import VoteLink
 
 PART = "honest"
 SEED = 42
@@ -142,7 +142,7 @@ def paper(X, schema):
         model = PTMClassifier(**MACHINE, link="margin", schema=schema)
         _, seconds = timed(model.fit, X.iloc[rows], y[rows])
         vote = copy(model).set_params(link="vote")
-        votes = Votes.named("vote", model.n_clauses, resting_vote(model))
+        votes = VoteLink.named("vote", model.n_clauses, resting_vote(model))
         vote.become(replace(model.machine_, links=(votes,)))
         by = {"margin": model, "vote": vote}
         return (

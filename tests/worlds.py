@@ -10,8 +10,8 @@ import pandas as pd
 
 from trust_recourse import Feature, PTMClassifier, Recourse, Schema
 from trust_recourse.models import Additive
-from trust_recourse.models.tsetlin.links import Logistic, Votes
-from trust_recourse.models.tsetlin.settings import resting_vote
+from trust_recourse.models.tsetlin.inputs import resting_vote
+from trust_recourse.models.tsetlin.links import Logistic, VoteLink
 from trust_recourse.question import Problem, Target
 
 LINKS = ("margin", "vote", "logistic")
@@ -89,7 +89,7 @@ def conclude(model, inclusion, link=None):
         same = isinstance(machine.link, Logistic) and len(machine.inclusion) == len(inclusion)
         link = machine.link if same else Logistic(np.ones(len(inclusion)), 0.0)
     elif link is None:
-        link = Votes.named(model.link, len(inclusion), resting_vote(model))
+        link = VoteLink.named(model.link, len(inclusion), resting_vote(model))
     model.become(replace(machine, inclusion=inclusion, links=(link,)))
 
 

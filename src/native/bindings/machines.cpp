@@ -102,7 +102,7 @@ void bind_bounds(nb::module_& m) {
                 new (made) Machine(std::make_shared<const MachineTables>(numbers, layout));
             },
             nb::arg("numbers"), nb::arg("layout"),
-            "Arrays of `trust_recourse.models.tsetlin.score.Tables`, which are kept.")
+            "Arrays of `trust_recourse.models.tsetlin.bounds.ClauseBounds`, which are kept.")
         .def("guess", &guess, nb::arg("side"), nb::arg("level"), nb::arg("offset"),
              nb::arg("cells"), nb::arg("costs"), nb::arg("forced"), nb::arg("point").noconvert(),
              nb::arg("trial").noconvert(), nb::arg("state").noconvert(),

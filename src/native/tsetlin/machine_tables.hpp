@@ -25,7 +25,7 @@ enum class Link : i64 {
 
 class MachineTables {
   public:
-    // `numbers` and `layout` are those of `trust_recourse.models.tsetlin.score.Tables`. Throws
+    // `numbers` and `layout` are those of `trust_recourse.models.tsetlin.bounds`. Throws
     // std::invalid_argument where they do not fit together.
     MachineTables(Array<const double> numbers, Array<const i64> layout);
 

@@ -116,11 +116,11 @@ def remove_all(folder: str | os.PathLike[str]) -> None:
 
 def mean_of(models: Sequence[Any]) -> Any:
     """One model whose score is the mean of these models', where it is a sum of the same kind."""
+    from trust_recourse.models.tsetlin.confidence import MeanMachine
     from trust_recourse.models.tsetlin.machines import (  # loads scikit-learn
         PTMClassifier,
         TMClassifier,
     )
-    from trust_recourse.models.tsetlin.score import MeanMachine
 
     first = models[0]
     for other in models[1:]:

@@ -91,7 +91,7 @@ def test_literals_and_cells_agree_with_the_plain_definition(seed):
     literals = Literals.fit(schema, codes, "unique")
     cells = literals.grid.cells(codes)
     o = literals.n_literals
-    assert len(literals.names()) == 2 * o
+    assert len(literals.names) == 2 * o
     truth = inference.literal_rows(cells, literals.layout)
     inclusion = np.random.default_rng(seed).random((2, 2 * o))
     factors = literals.factors(inclusion)
@@ -107,7 +107,7 @@ def test_literals_and_cells_agree_with_the_plain_definition(seed):
 def test_names_read_in_the_datas_own_units():
     X, schema = frame(0)
     schema = schema.update("age", unit="years").update("debt", label="debt ratio")
-    names = Literals.fit(schema, schema.encode(X), "unique").names()
+    names = Literals.fit(schema, schema.encode(X), "unique").names
     o = len(names) // 2
     assert names.index("age ≤ 20 years") + o == names.index("age > 20 years")
     assert names.index("housing = free") + o == names.index("housing ≠ free")

@@ -24,7 +24,7 @@ from trust_recourse.io.frames import as_pandas
 from trust_recourse.models.floats import first_float, last_float_before
 
 if TYPE_CHECKING:
-    from trust_recourse.models.tsetlin.machines import Machine
+    from trust_recourse.models.tsetlin.machines import TsetlinClassifier
 
 Method = Literal["isotonic", "sigmoid"]
 Setting = Method | Literal["temperature"]
@@ -108,7 +108,7 @@ class Calibrator:
 
 
 def calibrate(
-    model: Machine, X: Any, y: Any, target: NDArray[Any], rng: np.random.Generator
+    model: TsetlinClassifier, X: Any, y: Any, target: NDArray[Any], rng: np.random.Generator
 ) -> tuple[Calibrator | None, float]:
     """The calibrator of a machine's settings and the temperature, by rows held out of learning.
 
@@ -130,8 +130,8 @@ def calibrate(
 
 
 def _folds(
-    model: Machine, X: Any, y: Any, target: NDArray[Any], rng: np.random.Generator
-) -> Iterator[tuple[NDArray[np.intp], Machine, Any]]:
+    model: TsetlinClassifier, X: Any, y: Any, target: NDArray[Any], rng: np.random.Generator
+) -> Iterator[tuple[NDArray[np.intp], TsetlinClassifier, Any]]:
     """Rows held out of learning, a machine that learnt from all others, and their values."""
     from sklearn.model_selection import StratifiedKFold  # loads much
 

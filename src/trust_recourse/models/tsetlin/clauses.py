@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from trust_recourse.models.statements import all_of, statement
 from trust_recourse.models.tsetlin import inference
-from trust_recourse.models.tsetlin.links import Link, Logistic
+from trust_recourse.models.tsetlin.links import ClauseLink, Logistic
 from trust_recourse.models.tsetlin.literals import Literals
 from trust_recourse.schema import Schema
 
@@ -36,14 +36,18 @@ class Clauses:
     """What explains a machine; made once for each, and fixed."""
 
     literals: Literals
-    names: list[str]  # of the literals, negations last
     inclusion: Floats  # (C, 2o)
     polarity: NDArray[np.int64]
     votes_for: tuple[Any, ...]  # each clause's class
     dominance: Floats  # mean firing over the rows learnt from: of class 1 less of class 0
     factors: Floats  # (Σ cells, C)
     empty: Floats
-    link: Link
+    link: ClauseLink
+
+    @property
+    def names(self) -> list[str]:
+        """All literals as text, negations last."""
+        return self.literals.names
 
     def factors_at(self, cells: Cells) -> Floats:
         """(n, F, C): each feature's factor in each clause."""
@@ -113,7 +117,7 @@ class Clauses:
         if schema is self.literals.schema:
             return self
         literals = replace(self.literals, schema=schema)
-        return replace(self, literals=literals, names=literals.names())
+        return replace(self, literals=literals)
 
     def strongest(self, j: int, most: int = SHOWN_LITERALS) -> str:
         """The literals most likely to belong to a clause, with their probabilities."""

@@ -26,11 +26,11 @@ from trust_recourse.models.tsetlin import inference
 from trust_recourse.models.tsetlin.bounds import ClauseBounds
 from trust_recourse.models.tsetlin.calibration import Calibrator
 from trust_recourse.models.tsetlin.clauses import Clauses
-from trust_recourse.models.tsetlin.links import Link, Logistic, Votes, signs
+from trust_recourse.models.tsetlin.confidence import MachineScore
+from trust_recourse.models.tsetlin.links import ClauseLink, Logistic, VoteLink, signs
 from trust_recourse.models.tsetlin.literals import Literals
 from trust_recourse.models.tsetlin.products import Products
 from trust_recourse.models.tsetlin.rule_parts import RuleParts
-from trust_recourse.models.tsetlin.score import MachineScore
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class FittedMachine:
     literals: Literals
     classes: NDArray[Any]
     inclusion: Floats  # (K·C, 2o)
-    links: tuple[Link, ...]  # one for each bank
+    links: tuple[ClauseLink, ...]  # one for each bank
     dominance: Floats  # (K·C,) mean firing over the rows learnt from: of its class less of others
     calibrator: Calibrator | None = None
 
@@ -89,7 +89,7 @@ class FittedMachine:
         )
 
     @property
-    def link(self) -> Link:
+    def link(self) -> ClauseLink:
         """The link of a machine of two classes."""
         if len(self.links) > 1:
             raise AttributeError(
@@ -114,7 +114,7 @@ class FittedMachine:
         """The clauses of a machine of two classes, for explanations."""
         votes_for = self.classes[(self.polarity > 0).astype(int)]
         return Clauses(
-            self.literals, self.literals.names(), self.inclusion, self.polarity,
+            self.literals, self.inclusion, self.polarity,
             tuple(votes_for.tolist()), self.dominance, self.factors, self.empty, self.link,
         )  # fmt: skip
 
@@ -158,7 +158,7 @@ class FittedMachine:
     @cached_property
     def kernel(self) -> ClauseBounds:
         """Bounds on the number of the link of two classes."""
-        if isinstance(self.link, Votes):
+        if isinstance(self.link, VoteLink):
             return ClauseBounds.of_votes(self.grid, self.factors, self.empty, self.link.g)
         return self.products.kernel()
 

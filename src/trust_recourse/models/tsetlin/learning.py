@@ -13,14 +13,20 @@ from trust_recourse.io.arrays import Cells, Floats
 from trust_recourse.io.progress import Progress
 from trust_recourse.models.tsetlin.calibration import Calibrator
 from trust_recourse.models.tsetlin.fitted import FittedMachine
-from trust_recourse.models.tsetlin.links import Link, Logistic, Votes, fit_together, some_rows
+from trust_recourse.models.tsetlin.inputs import resting_vote
+from trust_recourse.models.tsetlin.links import (
+    ClauseLink,
+    Logistic,
+    VoteLink,
+    fit_together,
+    some_rows,
+)
 from trust_recourse.models.tsetlin.literals import Literals
-from trust_recourse.models.tsetlin.settings import resting_vote
 from trust_recourse.models.tsetlin.stopping import EarlyStopping, held_out
 from trust_recourse.models.tsetlin.training import Learner
 
 if TYPE_CHECKING:
-    from trust_recourse.models.tsetlin.machines import Machine
+    from trust_recourse.models.tsetlin.machines import TsetlinClassifier
 
 Labels = NDArray[np.int8]
 
@@ -65,7 +71,7 @@ class BankLearning:
 
 
 def learn(
-    model: Machine,
+    model: TsetlinClassifier,
     literals: Literals,
     codes: Floats,
     y: Labels,
@@ -106,12 +112,12 @@ def learn(
             inclusion = [model.automata.included(bank.states) for bank in banks]
             votes = None
             if model.link != "logistic":
-                votes = Votes.named(model.link, model.n_clauses, resting_vote(model))
+                votes = VoteLink.named(model.link, model.n_clauses, resting_vote(model))
             machine = made_of(literals, model.classes_, inclusion, votes, cells, y, rng, calibrator)
             model.become(machine)
 
 
-def banks_of(model: Machine) -> int:
+def banks_of(model: TsetlinClassifier) -> int:
     """One bank of two classes, of several one for each."""
     return 1 if len(model.classes_) == 2 else len(model.classes_)
 
@@ -120,7 +126,7 @@ def made_of(
     literals: Literals,
     classes: NDArray[Any],
     inclusion: Sequence[Floats],
-    votes: Votes | None,
+    votes: VoteLink | None,
     cells: Cells,
     y: Labels,
     rng: np.random.Generator,
@@ -131,7 +137,7 @@ def made_of(
     Its dominance, and the weights of its logistic links if it has no votes, come from these rows.
     """
     K = len(inclusion)
-    links: tuple[Link, ...] = () if votes is None else (votes,)
+    links: tuple[ClauseLink, ...] = () if votes is None else (votes,)
     if votes is None:
         rows = some_rows(len(cells), sum(map(len, inclusion)), rng)
         q = [literals.firing(each, cells[rows]) for each in inclusion]

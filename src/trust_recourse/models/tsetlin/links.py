@@ -1,6 +1,6 @@
 """Links: how the firing of the clauses becomes a raw confidence M.
 
-    Votes      M = E[g(v)], v the vote, g tabulated at v = −C/2 … C/2: "margin" and "vote"
+    VoteLink   M = E[g(v)], v the vote, g tabulated at v = −C/2 … C/2: "margin" and "vote"
     Logistic   M = σ(R), R = b + Σ_j w_j p_j q_j, weights w ≥ 0, p_j the polarity of a clause
 
 M rises with every clause that votes for class 1 and falls with every other, whichever the link.
@@ -11,7 +11,7 @@ weights of all are fitted together.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Self
 
@@ -31,7 +31,7 @@ MOST_ROWS = 200_000  # that weights are fitted on
 MOST_NUMBERS = 1 << 25  # of firing probabilities held for it
 
 
-class Link(ABC):
+class ClauseLink(ABC):
     """The map from firing probabilities q, (n, C), to raw confidences of class 1."""
 
     @abstractmethod
@@ -65,20 +65,15 @@ class Link(ABC):
     def counts(self) -> NDArray[np.bool_]:
         """(C,): the clauses that move M at all when they fire."""
 
-    @property
-    @abstractmethod
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """What a model's fingerprint knows it by."""
 
-
-class Votes(Link):
+class VoteLink(ClauseLink):
     """The mean of a function g of the vote, which never falls."""
 
     def __init__(self, g: Floats) -> None:
         self.g = g
 
     @classmethod
-    def named(cls, name: str, n_clauses: int, T: float) -> Votes:
+    def named(cls, name: str, n_clauses: int, T: float) -> VoteLink:
         """The link of this name: linear between −T and T, or whether v ≥ 0."""
         v = np.arange(n_clauses + 1) - n_clauses // 2
         if name == "vote":
@@ -122,13 +117,8 @@ class Votes(Link):
         """All of them."""
         return np.ones(len(self.g) - 1, dtype=bool)
 
-    @property
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Its values."""
-        return {"link": self.g}
 
-
-class Logistic(Link):
+class Logistic(ClauseLink):
     """A logistic function of the clauses' weighted votes.
 
     >>> link = Logistic(np.array([2.0, 1.0]), -0.5)
@@ -160,15 +150,12 @@ class Logistic(Link):
 
         rate = (y.sum() + 1.0) / (len(y) + 2.0)
         start = np.append(np.zeros(C), np.log(rate / (1.0 - rate)))
-        ends = [(0.0, MOST_WEIGHT)] * C + [(-MOST_WEIGHT, MOST_WEIGHT)]
         how = {"maxiter": 1000, "maxfun": 2000, "ftol": 1e-13, "gtol": 1e-9}
         if near is not None:
             start = np.append(near.weights, near.intercept)
             how |= {"maxiter": STEPS_NEAR}
-        from scipy.optimize import minimize  # loads much
-
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=ends, options=how).x
-        return cls(np.maximum(found[:C], 0.0), float(found[C]))
+        weights, (intercept,) = _least(loss, start, C, how)
+        return cls(weights, float(intercept))
 
     def divided(self, by: float) -> Logistic:
         """With log-odds that are so many times smaller."""
@@ -233,11 +220,6 @@ class Logistic(Link):
         """Those with a weight."""
         return np.asarray(self.weights > 0)
 
-    @property
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """The weights and the intercept."""
-        return {"weights": self.weights, "intercept": np.array([self.intercept])}
-
 
 def some_rows(n: int, clauses: int, rng: np.random.Generator) -> Any:
     """The rows to fit weights on: all, or as many as fit in memory, drawn by chance."""
@@ -271,14 +253,23 @@ def fit_together(q: Sequence[Floats], y: NDArray[np.int64]) -> tuple[Logistic, .
         slope = np.concatenate([np.ravel(slopes) + PENALTY * w.ravel(), ends])
         return total / (n + K), slope / (n + K)
 
+    start = np.concatenate([np.zeros(K * C), np.log((truth.sum(axis=0) + 1.0) / (n + K))])
+    how = {"maxiter": 500, "maxfun": 1000, "ftol": 1e-12, "gtol": 1e-8}
+    weights, bases = _least(loss, start, K * C, how)
+    each = zip(weights.reshape(K, C), bases.tolist(), strict=True)
+    return tuple(Logistic(own, base) for own, base in each)
+
+
+def _least(
+    loss: Callable[[Floats], tuple[float, Floats]], start: Floats, weights: int, how: dict[str, Any]
+) -> tuple[Floats, Floats]:
+    """The weights, which come first, and the intercepts of the least loss."""
     from scipy.optimize import minimize  # loads much
 
-    start = np.concatenate([np.zeros(K * C), np.log((truth.sum(axis=0) + 1.0) / (n + K))])
-    ends = [(0.0, MOST_WEIGHT)] * (K * C) + [(-MOST_WEIGHT, MOST_WEIGHT)] * K
-    how = {"maxiter": 500, "maxfun": 1000, "ftol": 1e-12, "gtol": 1e-8}
+    most = MOST_WEIGHT
+    ends = [(0.0, most)] * weights + [(-most, most)] * (len(start) - weights)
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=ends, options=how).x
-    w, b = np.maximum(found[: K * C].reshape(K, C), 0.0), found[K * C :].tolist()
-    return tuple(Logistic(own, base) for own, base in zip(w, b, strict=True))
+    return np.maximum(found[:weights], 0.0), found[weights:]
 
 
 def _softmax(R: Floats) -> tuple[Floats, Floats]:

@@ -228,6 +228,7 @@ class Literals:
         ]
         return np.tile(np.concatenate(parts), 2)
 
+    @cached_property
     def names(self) -> list[str]:
         """All literals in words, in the order of the columns of `inclusion_`, negations last."""
         pairs = [pair for f, feature in enumerate(self.schema) for pair in self._words(f, feature)]

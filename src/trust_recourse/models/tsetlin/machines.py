@@ -31,11 +31,16 @@ from trust_recourse.models.tsetlin.calibration import Calibrator, Setting, calib
 from trust_recourse.models.tsetlin.clauses import Clauses
 from trust_recourse.models.tsetlin.fitted import FittedMachine, both
 from trust_recourse.models.tsetlin.inference import vote_law
+from trust_recourse.models.tsetlin.inputs import (
+    check_settings,
+    codes_of,
+    known_classes,
+    refuse_other_settings,
+    training_data,
+)
 from trust_recourse.models.tsetlin.learning import banks_of, learn
-from trust_recourse.models.tsetlin.links import Logistic, Votes
+from trust_recourse.models.tsetlin.links import Logistic, VoteLink
 from trust_recourse.models.tsetlin.literals import Binning, Literals, Thresholds
-from trust_recourse.models.tsetlin.rows import codes_of, known_classes, training_data
-from trust_recourse.models.tsetlin.settings import check_settings, refuse_other_settings
 from trust_recourse.models.tsetlin.training import Automata, IntegerAutomata, VectorAutomata
 from trust_recourse.question import decided
 from trust_recourse.schema import Schema
@@ -53,7 +58,7 @@ def _generator(seed: Seed) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-class Machine(ClassifierMixin, BaseEstimator, ABC):
+class TsetlinClassifier(ClassifierMixin, BaseEstimator, ABC):
     """What both estimators share: learning, predictions, and files, around a `FittedMachine`."""
 
     n_clauses: int
@@ -91,7 +96,7 @@ class Machine(ClassifierMixin, BaseEstimator, ABC):
     @property
     @abstractmethod
     def automata(self) -> Automata:
-        """The kind of states that learn."""
+        """The automata that learn."""
 
     # ------------------------------------------------------------ learning
 
@@ -176,10 +181,10 @@ class Machine(ClassifierMixin, BaseEstimator, ABC):
         return self
 
     def become(self, machine: FittedMachine) -> None:
-        """Be the estimator of a fitted machine."""
+        """Use this fitted machine for all predictions from now on."""
         self.machine_ = machine
         self.inclusion_, self.polarity_ = machine.inclusion, machine.polarity
-        self.thresholds_, self.literals_ = machine.literals.thresholds, machine.literals.names()
+        self.thresholds_, self.literals_ = machine.literals.thresholds, [*machine.literals.names]
         self.dominance_, self.calibrator_ = machine.dominance, machine.calibrator
 
     # ------------------------------------------------------------ predictions
@@ -279,7 +284,7 @@ class Machine(ClassifierMixin, BaseEstimator, ABC):
     def link_values_(self) -> Floats:
         """The link as fitted, at every possible vote, ascending from −C/2 to C/2."""
         link = _fitted(self).link
-        if not isinstance(link, Votes):
+        if not isinstance(link, VoteLink):
             raise AttributeError(
                 "the link is 'logistic', a function of weighted clauses and not of the vote: see "
                 "weights_ and intercept_; link_values_, and uncertainty by them, are of 'margin' "
@@ -376,21 +381,21 @@ def _bank(model: Any, machine: FittedMachine) -> Any:
     return bank
 
 
-def _fitted(model: Machine) -> FittedMachine:
+def _fitted(model: TsetlinClassifier) -> FittedMachine:
     """The fitted machine; an estimator that is not fitted is refused as scikit-learn does."""
     if not hasattr(model, "machine_"):
         check_is_fitted(model)
     return model.machine_
 
 
-def _logistic(model: Machine, asked: str) -> Logistic:
+def _logistic(model: TsetlinClassifier, asked: str) -> Logistic:
     link = _fitted(model).link
     if not isinstance(link, Logistic):
         raise AttributeError(f"{asked} belongs to link='logistic'; of votes see link_values_")
     return link
 
 
-class PTMClassifier(Machine):
+class PTMClassifier(TsetlinClassifier):
     """Probabilistic Tsetlin Machine with exact probabilities.
 
     Parameters
@@ -487,12 +492,12 @@ class PTMClassifier(Machine):
 
     @property
     def automata(self) -> Automata:
-        """State vectors."""
+        """The automata that learn, with a vector of probabilities each."""
         jobs = (os.cpu_count() or 1) if self.n_jobs == -1 else int(self.n_jobs or 1)
         return VectorAutomata(self.n_states, self.na_cells == "keep", jobs)
 
 
-class TMClassifier(Machine):
+class TMClassifier(TsetlinClassifier):
     """The ordinary Tsetlin Machine (Granmo 2018): integer states, rules that are in or out.
 
     The settings are those of `PTMClassifier`, as far as they apply; probabilities come from the
@@ -538,7 +543,7 @@ class TMClassifier(Machine):
 
     @property
     def automata(self) -> Automata:
-        """One state each."""
+        """The automata that learn, with one state each."""
         return IntegerAutomata(self.n_states)
 
 

@@ -17,16 +17,16 @@ from trust_recourse.models import model_file
 from trust_recourse.models.model_file import DECISION, Arrays, Header, decision, labels, require
 from trust_recourse.models.tsetlin.calibration import Calibrator
 from trust_recourse.models.tsetlin.fitted import FittedMachine
+from trust_recourse.models.tsetlin.inputs import check_settings, resting_vote
 from trust_recourse.models.tsetlin.learning import banks_of
-from trust_recourse.models.tsetlin.links import MOST_WEIGHT, Link, Logistic, Votes
+from trust_recourse.models.tsetlin.links import MOST_WEIGHT, ClauseLink, Logistic, VoteLink
 from trust_recourse.models.tsetlin.literals import Literals
-from trust_recourse.models.tsetlin.settings import check_settings, resting_vote
 from trust_recourse.schema import Schema
 
 if TYPE_CHECKING:
-    from trust_recourse.models.tsetlin.machines import Machine
+    from trust_recourse.models.tsetlin.machines import TsetlinClassifier
 
-Made = TypeVar("Made", bound="Machine")
+Made = TypeVar("Made", bound="TsetlinClassifier")
 HEADER = {
     "machine", "settings", "schema", "own_schema", "columns", "classes", "classes_dtype", "n_iter",
     "calibration",
@@ -37,7 +37,7 @@ WEIGHTS = {"weights", "intercept"}
 CALIBRATION = {"calibration_x", "calibration_y"}
 
 
-def content(model: Machine) -> tuple[Arrays, Header]:
+def content(model: TsetlinClassifier) -> tuple[Arrays, Header]:
     """Everything but the states, which only learning needs."""
     machine, settings = model.machine_, dict(model.settings_)
     own_schema, seed = settings.pop("schema") is not None, settings["random_state"]
@@ -55,7 +55,7 @@ def content(model: Machine) -> tuple[Arrays, Header]:
     return _arrays(machine), header
 
 
-def states_of(model: Machine) -> Arrays:
+def states_of(model: TsetlinClassifier) -> Arrays:
     """The states of the automata, of several classes for each bank; nothing once dropped."""
     if model.states_ is None:
         return {}
@@ -66,7 +66,7 @@ def states_of(model: Machine) -> Arrays:
 def fingerprint(machine: FittedMachine) -> str:
     """SHA-256 of all that prediction depends on: how values are read, and the machine."""
     arrays = {name: of for name, of in _arrays(machine).items() if "dominance" not in name}
-    if isinstance(machine.links[0], Votes):
+    if isinstance(machine.links[0], VoteLink):
         arrays["link"] = machine.links[0].g
     reads = [[f.name, f.kind, list(f.values), list(f.missing)] for f in machine.literals.schema]
     return model_file.fingerprint(arrays, {"reads": reads, **_about(machine)})
@@ -134,7 +134,7 @@ def restored(kind: type[Made], arrays: Arrays, header: Header) -> Made:
     return model
 
 
-def _by_bank(model: Machine, arrays: Arrays, header: Header) -> list[Arrays]:
+def _by_bank(model: TsetlinClassifier, arrays: Arrays, header: Header) -> list[Arrays]:
     """The arrays of each bank by their names, once there is nothing else."""
     many = banks_of(model)
     own = OWN | (WEIGHTS if model.link == "logistic" else set())
@@ -153,8 +153,8 @@ def _by_bank(model: Machine, arrays: Arrays, header: Header) -> list[Arrays]:
 
 
 def _bank(
-    model: Machine, arrays: Arrays, literals: Literals
-) -> tuple[NDArray[np.float64], Link, NDArray[np.float64], NDArray[Any] | None]:
+    model: TsetlinClassifier, arrays: Arrays, literals: Literals
+) -> tuple[NDArray[np.float64], ClauseLink, NDArray[np.float64], NDArray[Any] | None]:
     """Inclusion probabilities, link, dominance and states of one bank."""
     clauses = model.n_clauses
     inclusion, shape = arrays["inclusion"], (clauses, 2 * literals.n_literals)
@@ -166,7 +166,7 @@ def _bank(
     sound = sound and not (abs(dominance) > 1).any()  # unknown without rows of both classes
     require(bool(sound), "dominance", f"{clauses} numbers from −1 to 1")
     states = _states(model, arrays["states"], inclusion) if "states" in arrays else None
-    link: Link
+    link: ClauseLink
     if model.link == "logistic":
         for name, size, least in (("weights", clauses, 0.0), ("intercept", 1, -MOST_WEIGHT)):
             given = arrays[name]
@@ -175,11 +175,11 @@ def _bank(
             require(sound, name, f"float64 {(size,)}, from {least:g} to {MOST_WEIGHT:g}")
         link = Logistic(arrays["weights"].copy(), float(arrays["intercept"][0]))
     else:
-        link = Votes.named(model.link, clauses, resting_vote(model))
+        link = VoteLink.named(model.link, clauses, resting_vote(model))
     return inclusion.copy(), link, dominance.copy(), states
 
 
-def _states(model: Machine, states: Any, inclusion: Any) -> Any:
+def _states(model: TsetlinClassifier, states: Any, inclusion: Any) -> Any:
     like = model.automata.start(1, 0, np.random.default_rng(0))
     expected = (*inclusion.shape, *like.shape[2:])
     fits = states.dtype == like.dtype and states.shape == expected
@@ -195,7 +195,7 @@ def _states(model: Machine, states: Any, inclusion: Any) -> Any:
     return states.copy()  # safetensors hands out read-only memory
 
 
-def _restore_table(model: Machine, header: Header) -> None:
+def _restore_table(model: TsetlinClassifier, header: Header) -> None:
     """Columns and classes."""
     model.schema_ = Schema.from_dict(header["schema"], source="the model file")
     if header["own_schema"]:

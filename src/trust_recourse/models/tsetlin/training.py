@@ -245,28 +245,11 @@ class BlockLearner(VectorLearner):
 
 
 # ---------------------------------------------------------------- automata
-
-
-class Automata(ABC):
-    """The states of a machine's automata: how they begin, how they learn, and what they include."""
-
-    @abstractmethod
-    def start(self, clauses: int, automata: int, rng: np.random.Generator) -> NDArray[Any]:
-        """States to begin with, (C, 2o) or (C, 2o, 2N)."""
-
-    @abstractmethod
-    def included(self, states: NDArray[Any]) -> NDArray[np.float64]:
-        """Inclusion probabilities of these states, (C, 2o)."""
-
-    @abstractmethod
-    def learner(
-        self, states: NDArray[Any], literals: Literals, s: float, T: float, allowed: Allowed
-    ) -> Learner:
-        """A learner of these states, in place."""
+# How states begin, how they learn, and the inclusion probabilities that they stand for.
 
 
 @dataclass(frozen=True)
-class VectorAutomata(Automata):
+class VectorAutomata:
     """State vectors, of the probabilistic machine."""
 
     n_states: int
@@ -298,7 +281,7 @@ class VectorAutomata(Automata):
 
 
 @dataclass(frozen=True)
-class IntegerAutomata(Automata):
+class IntegerAutomata:
     """One state per automaton, of the ordinary machine."""
 
     n_states: int
@@ -316,3 +299,6 @@ class IntegerAutomata(Automata):
     ) -> Learner:
         """Step by step."""
         return IntegerLearner(states, self.n_states, literals, s, T, allowed)
+
+
+Automata = VectorAutomata | IntegerAutomata

@@ -13,7 +13,7 @@ from trust_recourse.io.arrays import Cells, Floats
 from trust_recourse.models.seam import Score, of_class, yes_interval
 from trust_recourse.models.subproblem import Candidates, Reduction, Wish
 from trust_recourse.models.tsetlin.bounds import ClauseBounds
-from trust_recourse.models.tsetlin.links import Votes, confidence_of
+from trust_recourse.models.tsetlin.links import VoteLink, confidence_of
 from trust_recourse.models.tsetlin.products import Products
 from trust_recourse.question.cost import Cost
 from trust_recourse.schema import ActionSet, Schema
@@ -54,7 +54,7 @@ class MachineScore(Score):
 
     def interval(self, low: float, high: float) -> tuple[float, float]:
         """The numbers at which the confidence lies in [low, high]."""
-        if isinstance(self.machine.link, Votes):
+        if isinstance(self.machine.link, VoteLink):
             return self.machine.raw_interval(*yes_interval(low, high, self.wanted))
         return super().interval(low, high)
 
