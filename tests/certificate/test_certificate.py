@@ -44,7 +44,7 @@ from trust_recourse.certificate import (
     shortening,
     verify,
 )
-from trust_recourse.certificate.lagrangian import Candidates
+from trust_recourse.certificate.lagrangian import PricedCandidates
 from trust_recourse.io.cancel import Cancelled, cancellable
 from trust_recourse.models import Additive, Grid
 from trust_recourse.models.tsetlin.links import Logistic
@@ -404,7 +404,7 @@ class Own:
 
 def test_a_model_without_a_reader_is_told_before_any_search():
     model, X, _ = made(1)
-    own, said = Own(model), "the checker has no reader for Own; it reads Tsetlin machines, "
+    own, said = Own(model), "the checker has no reader for Own; it reads sums of points, "
     recourse = Recourse(own, model.schema_)
     with pytest.raises(ValueError, match=f"certify=True: .*{said}"):
         recourse.find(X.iloc[0], 0.6, certify=True)
@@ -489,7 +489,7 @@ class Prover:
             own, codes = problem.action_set.own[f], self.codes[f]
             costs += [problem.cost.change(feature, own, code) for code in codes]
             cells.append(reader.cells(f, feature, codes))
-        self.boxes = Candidates(reader, tuple(cells), np.array(costs))
+        self.boxes = PricedCandidates(reader, tuple(cells), np.array(costs))
         sizes = self.boxes.sizes
         self.nodes = []
         self.unproved = []
@@ -1204,7 +1204,7 @@ def test_bounds_hold_on_random_boxes(seed, link, wanted, power, price, rank, sha
     cells = [rng.permutation(n).astype(np.int32) for n in model.machine_.grid.sizes]
     costs = [rng.random(len(c)) for c in cells]
     reader = readers.read(model, wanted)
-    found = Candidates(reader, tuple(cells), np.concatenate(costs))
+    found = PricedCandidates(reader, tuple(cells), np.concatenate(costs))
     first, last = np.sort([rng.integers(0, len(c), 2) for c in cells], axis=1).T[:, None]
     at = np.array(list(itertools.product(*map(range, first[0], last[0] + 1))))
     rows = np.column_stack([c[at[:, f]] for f, c in enumerate(cells)]).astype(np.int32)
@@ -1224,7 +1224,8 @@ def test_bounds_hold_on_random_boxes(seed, link, wanted, power, price, rank, sha
     assert added.min() - 1e-12 <= bound <= goal
     fallen = float(np.quantile(p, 1 - min(rank, 1), method="nearest"))
     level = reader.least_turned(fallen)
-    (bound,) = found.turned().priced(first, last, np.array([price]), level, goal)
+    back = replace(found, reader=reader.turned())
+    (bound,) = back.priced(first, last, np.array([price]), level, goal)
     assert bound <= added[p <= fallen].min() + 1e-12
 
 
@@ -1241,7 +1242,7 @@ def test_bounds_of_a_table_of_points_hold_on_random_boxes(seed, wanted, price, r
     reader = readers.read(model, wanted)
     cells = [rng.permutation(n).astype(np.int32) for n in model.grid.sizes]
     costs = [rng.random(len(c)) for c in cells]
-    found = Candidates(reader, tuple(cells), np.concatenate(costs))
+    found = PricedCandidates(reader, tuple(cells), np.concatenate(costs))
     first, last = np.sort([rng.integers(0, len(c), 2) for c in cells], axis=1).T[:, None]
     at = np.array(list(itertools.product(*map(range, first[0], last[0] + 1))))
     rows = np.column_stack([c[at[:, f]] for f, c in enumerate(cells)]).astype(np.int32)
@@ -1259,7 +1260,7 @@ def test_bounds_of_a_table_of_points_hold_on_random_boxes(seed, wanted, price, r
     assert added.min() - 1e-12 <= bound <= goal
     (bound,) = found.priced(first, last, np.array([price]), reader.least_score(p.max() + 1e-6))
     assert bound == math.inf or p.max() > 1 - 1e-6
-    back = found.turned()
+    back = replace(found, reader=reader.turned())
     (bound,) = back.priced(first, last, np.array([price]), reader.least_turned(least), goal)
     assert bound <= added[p <= least].min() + 1e-12
 

@@ -24,7 +24,7 @@ import mutations
 from claims import is_true
 from trust_recourse import Feature, Recourse, Schema, german_credit, german_credit_schema
 from trust_recourse.certificate import Certificate, CertificateError, check, checker, readers
-from trust_recourse.certificate.record import Function, Step
+from trust_recourse.certificate.record import Function, ProofStep
 from trust_recourse.models import adopt
 from trust_recourse.models.sums import score
 
@@ -236,10 +236,10 @@ def test_steps_that_are_wrong_leave_values_unserved():
         proof = asked.certificate.proof
         for k, (price, (unit, numbers)) in enumerate(proof.steps):
             for other in (
-                Step(0.0, Function(unit, numbers)),
-                Step(price, Function(unit, -numbers)),
-                Step(price, Function(unit, 0 * numbers)),
-                Step(100 * price, Function(unit, numbers)),
+                ProofStep(0.0, Function(unit, numbers)),
+                ProofStep(price, Function(unit, -numbers)),
+                ProofStep(price, Function(unit, 0 * numbers)),
+                ProofStep(100 * price, Function(unit, numbers)),
             ):
                 steps = (*proof.steps[:k], other, *proof.steps[k + 1 :])
                 forged = replace(asked.certificate, proof=replace(proof, steps=steps))
@@ -342,12 +342,13 @@ def test_bounds_hold_on_random_boxes_for_any_function(kind, seed, wanted, chance
 
 
 def _all_of(first, last, cells):
-    from trust_recourse.certificate.lagrangian import Candidates
+    from trust_recourse.certificate.lagrangian import PricedCandidates
+    from trust_recourse.certificate.reader import inside_boxes
 
     costs = np.zeros(sum(map(len, cells)))
-    found = Candidates(None, cells, costs)
+    found = PricedCandidates(None, cells, costs)
     one = np.zeros(1), np.zeros(1, int)
-    return found._choices(found._inside(first, last), *one, math.inf)
+    return found._choices(inside_boxes(found.sizes, first, last), *one, math.inf)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from trust_recourse.certificate import readers
+from trust_recourse.certificate.claims import parts
 from trust_recourse.certificate.cover import (
     RELATIVE,
     Boxes,
@@ -22,10 +23,9 @@ from trust_recourse.certificate.cover import (
     on_steps,
     same,
 )
-from trust_recourse.certificate.following import Following, narrowed
-from trust_recourse.certificate.lagrangian import Candidates
-from trust_recourse.certificate.parts import parts
-from trust_recourse.certificate.question import asked, differences, fingerprint
+from trust_recourse.certificate.fingerprints import asked, differences, fingerprint
+from trust_recourse.certificate.lagrangian import PricedCandidates
+from trust_recourse.certificate.narrowing import DerivedColumn, narrowed
 from trust_recourse.certificate.reader import ROUNDING, Bools, Reader
 from trust_recourse.certificate.record import (
     CERTIFIED,
@@ -249,12 +249,12 @@ class Case:
     reader: Reader  # as it was read
     confident: Reader  # the same, but of the confidence, where it is asked which class wins
     codes: tuple[Floats, ...]  # of the candidates of each feature
-    asked: list[tuple[Candidates, float]]  # about either class, and the score that is needed
+    asked: list[tuple[PricedCandidates, float]]  # about either class, and the score that is needed
     goal: float  # the lower bound, before the root
-    following: tuple[Following, ...] = ()  # the derived columns
+    following: tuple[DerivedColumn, ...] = ()  # the derived columns
 
     @property
-    def candidates(self) -> Candidates:
+    def candidates(self) -> PricedCandidates:
         """The candidates, asked about the wanted class."""
         return self.asked[0][0]
 
@@ -285,7 +285,7 @@ class Case:
         each = enumerate(self.problem.action_set.schema)
         cells = tuple(reader.cells(f, feature, rows[:, f]) for f, feature in each)
         at = np.tile(np.arange(len(rows))[:, None], len(cells))
-        low, high = Candidates(reader, cells, np.empty(0)).confidence(at, at)
+        low, high = PricedCandidates(reader, cells, np.empty(0)).confidence(at, at)
         if not ((said >= low - RELATIVE) & (said <= high + RELATIVE)).all():
             raise CertificateError("the model's predictions are not those of the numbers it holds")
 
@@ -399,9 +399,10 @@ def case_of(certificate: Certificate, problem: Problem, model: Any) -> Case:
     costs = np.concatenate([offered.costs(offered.codes) for offered in offers])
     cells = tuple(offered.cells(offered.codes) for offered in offers)
     functions = certificate.proof.functions
-    asked = [(Candidates(each, cells, costs, functions), level) for each, level in levels]
+    asked = [(PricedCandidates(each, cells, costs, functions), level) for each, level in levels]
     following = tuple(
-        Following.of(each, codes, offers[each.at].ends, action_set) for each in action_set.follows
+        DerivedColumn.of(each, codes, offers[each.at].ends, action_set)
+        for each in action_set.follows
     )
     return Case(problem, model, read, confident, codes, asked, goal, following)
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trust_recourse.certificate.lagrangian import Candidates
+from trust_recourse.certificate.lagrangian import PricedCandidates
 from trust_recourse.certificate.reader import Bools, Reader
-from trust_recourse.certificate.record import REASONS, CertificateError, Proof, Step
+from trust_recourse.certificate.record import REASONS, CertificateError, Proof, ProofStep
 from trust_recourse.io import cancel
 from trust_recourse.io.scalars import Floats, Ints
 from trust_recourse.question import Problem
@@ -44,7 +44,7 @@ class Offered:
 
     def check(self) -> None:
         """The candidates are allowed, and no more than needed."""
-        self._check_sizes(self.related)
+        self._check_sizes()
         self._check_allowed()
 
     def check_cover(self, alike: Ints, order: Floats | None, left: Bools) -> None:
@@ -108,12 +108,12 @@ class Offered:
         """The cell of each."""
         return self.reader.cells(self.f, self.feature, codes)
 
-    def _check_sizes(self, related: bool) -> None:
+    def _check_sizes(self) -> None:
         """No candidate twice, and no more than a search needs: a larger proof proves nothing more.
 
         It needs one in each cell; of a related feature all values, of which no more are listed.
         """
-        most = max(self.n_cells, MOST_LISTED + 1) if related else self.n_cells
+        most = max(self.n_cells, MOST_LISTED + 1) if self.related else self.n_cells
         given = len(self.codes)
         known = self.codes[~np.isnan(self.codes)]
         if not (np.diff(known) > 0).all() or np.isnan(self.codes[:-1]).any():
@@ -211,7 +211,7 @@ def _nearest_or(actions: FeatureActions, a: float, b: float) -> float:
 
 
 def left_after(
-    steps: Sequence[Step], offers: Sequence[Offered], levels: Sequence[Level], goal: float
+    steps: Sequence[ProofStep], offers: Sequence[Offered], levels: Sequence[Level], goal: float
 ) -> list[Bools]:
     """Which of the values of each feature some answer cheaper than the goal may have."""
     cells = tuple(offered.cells(offered.every) for offered in offers)
@@ -219,7 +219,7 @@ def left_after(
     ends = np.cumsum([len(of) for of in cells])
     left = np.ones(ends[-1], dtype=bool)
     functions = tuple(step.function for step in steps)
-    asked = [(Candidates(reader, cells, costs, functions), level) for reader, level in levels]
+    asked = [(PricedCandidates(reader, cells, costs, functions), level) for reader, level in levels]
     for k, step in enumerate(steps):
         if not 0 <= step.price < math.inf:
             raise CertificateError(f"step {k}: its price is {step.price!r}")

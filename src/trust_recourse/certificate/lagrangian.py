@@ -24,6 +24,7 @@ from trust_recourse.certificate.reader import (
     Choices,
     Reader,
     Relaxation,
+    inside_boxes,
 )
 from trust_recourse.certificate.record import Function
 from trust_recourse.io import cancel
@@ -43,7 +44,7 @@ EFFORTS = (Effort(0, 1), Effort(4, 1), Effort(24, 24))
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class PricedCandidates:
     """All candidates, one feature after another: what each costs, and the cell it lies in."""
 
     reader: Reader
@@ -52,13 +53,9 @@ class Candidates:
     functions: tuple[Function, ...] = ()
     made: Bounds | None = None
 
-    def using(self, functions: tuple[Function, ...]) -> Candidates:
+    def using(self, functions: tuple[Function, ...]) -> PricedCandidates:
         """The same candidates, judged by other functions."""
         return replace(self, functions=functions, made=self._bounds.using(functions))
-
-    def turned(self) -> Candidates:
-        """The same candidates, asked about the other class."""
-        return replace(self, reader=self.reader.turned(), made=None)
 
     @cached_property
     def sizes(self) -> Ints:
@@ -72,7 +69,7 @@ class Candidates:
 
     def cheapest(self, first: Ints, last: Ints) -> Floats:
         """What each box costs at least: its cheapest candidates together."""
-        return np.asarray(self._least_costs(self._inside(first, last)).sum(axis=1))
+        return np.asarray(self._least_costs(inside_boxes(self.sizes, first, last)).sum(axis=1))
 
     def confidence(self, first: Ints, last: Ints) -> tuple[Floats, Floats]:
         """Bounds on the confidence on each box."""
@@ -110,7 +107,7 @@ class Candidates:
             for start in range(0, len(left), at_once):
                 cancel.check()
                 at = left[start : start + at_once]
-                inside = self._inside(first[at], last[at])
+                inside = inside_boxes(self.sizes, first[at], last[at])
                 choices = self._choices(inside, price[at], function[at], goal)
                 found[at] = np.maximum(found[at], self._dearest(choices, level, effort))
         return np.minimum(found, goal)
@@ -158,11 +155,6 @@ class Candidates:
     @cached_property
     def _feature(self) -> Ints:
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
-
-    def _inside(self, first: Ints, last: Ints) -> Bools:
-        """Which candidates lie in which box, (n, candidates)."""
-        f, at = self._feature, np.arange(len(self.costs)) - self._start[self._feature]
-        return np.asarray((at >= first[:, f]) & (at <= last[:, f]))
 
     def _least_costs(self, inside: Bools) -> Floats:
         """The least cost of each feature in each box."""

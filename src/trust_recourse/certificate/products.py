@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trust_recourse.certificate.lagrangian import tightest
-from trust_recourse.certificate.links import Line, Link, Votes
+from trust_recourse.certificate.product_links import ProductsLink, VoteMean, WeightedSum
 from trust_recourse.certificate.reader import (
     ROUNDING,
     Bools,
@@ -51,21 +51,21 @@ class ProductsProof(Scores):
     edges: tuple[Floats, ...]
     tables: tuple[Floats, ...]  # per feature (cells, C): F
     empty: Floats  # (C,) E
-    link: Link
+    link: ProductsLink
     said: Map  # increasing, from the score to the confidence in the wanted class
-    banks: tuple[Line, ...] = ()  # of several classes the score of each, by the same clauses
+    banks: tuple[WeightedSum, ...] = ()  # of several classes the score of each, by the same clauses
 
     @classmethod
     def read(cls, model: Any, wanted: int) -> ProductsProof:
         """The inclusion probabilities of a fitted machine, its link and its calibration."""
         empty, tables = _empty(model), _factor_tables(model)
         said = calibrated = _calibration(model.calibrator_)
-        link: Link
+        link: ProductsLink
         if hasattr(model, "weights_"):
             link = line = _line(model, tables, empty).scaled
             said = lambda score: calibrated(line.raw(score))  # noqa: E731
         else:
-            link = Votes.read(model)
+            link = VoteMean.read(model)
         read = cls(tuple(model.thresholds_), tables, empty, link, said)
         return read if wanted == 1 else read.turned()
 
@@ -92,7 +92,7 @@ class ProductsProof(Scores):
 
     def weighted(self, weights: Sequence[float]) -> ProductsProof:
         """One score, in units of 1; clauses that weigh nothing are left out."""
-        line = Line.weighted(self.banks, weights)
+        line = WeightedSum.weighted(self.banks, weights)
         used = line.signed != 0.0
         used[0] |= not used.any()  # a machine has a clause
         line, tables = line.on(used), tuple(of[:, used] for of in self.tables)
@@ -182,9 +182,9 @@ def _empty(model: Any) -> Floats:
     return np.asarray(np.prod(1.0 - model.inclusion_, axis=1))
 
 
-def _line(model: Any, tables: Sequence[Floats], empty: Floats) -> Line:
+def _line(model: Any, tables: Sequence[Floats], empty: Floats) -> WeightedSum:
     """The weighted sum that a machine stores, with the greatest products q + E of its clauses."""
-    return Line.read(model, np.prod([each.max(axis=0) for each in tables], axis=0), empty)
+    return WeightedSum.read(model, np.prod([each.max(axis=0) for each in tables], axis=0), empty)
 
 
 def _factor_tables(model: Any) -> tuple[Floats, ...]:

@@ -239,6 +239,13 @@ def logistic(at: Floats) -> Floats:
         return np.asarray(1.0 / (1.0 + np.exp(-at)))
 
 
+def inside_boxes(sizes: Ints, first: Ints, last: Ints) -> Bools:
+    """Which candidates lie in which box, (n, candidates); each feature has so many."""
+    f = np.repeat(np.arange(len(sizes)), sizes)
+    at = np.arange(len(f)) - (np.cumsum(sizes) - sizes)[f]
+    return np.asarray((at >= first[:, f]) & (at <= last[:, f]))
+
+
 def extreme(which: np.ufunc, table: Floats, first: Ints, last: Ints) -> Floats:
     """The least or the greatest of table[first … last], for each range."""
     padded = np.concatenate([table, table[-1:]])  # so that the end of a range is an index too

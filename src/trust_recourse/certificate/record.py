@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.certificate.question import Question, asked, cost_parts, fingerprint
+from trust_recourse.certificate.fingerprints import Question, asked, cost_parts, fingerprint
 from trust_recourse.io import cancel, strict_json
 from trust_recourse.io.files import write_whole
 from trust_recourse.io.scalars import Floats, Ints
@@ -45,7 +45,7 @@ class Function(NamedTuple):
     numbers: Ints
 
 
-class Step(NamedTuple):
+class ProofStep(NamedTuple):
     """A price and a function by which values are left out that no cheaper answer has."""
 
     price: float
@@ -74,7 +74,7 @@ class Proof:
     feature: Ints
     cut: Ints
     price: Floats
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ProofStep, ...] = ()
     functions: tuple[Function, ...] = ()
     shares: tuple[float, ...] = ()
 
@@ -336,13 +336,13 @@ def _read_answer(given: Any) -> Point | None:
     return Point(**each)
 
 
-def _steps(given: Any) -> Iterator[Step]:
+def _steps(given: Any) -> Iterator[ProofStep]:
     if not isinstance(given, list):
         raise CertificateError("steps: expected a list")
     for k, each in enumerate(given):
         entry = f"step {k}"
         read = _read_parts(entry, each, price=_number, unit=_exponent, numbers=_whole)
-        yield Step(read["price"], Function(read["unit"], read["numbers"]))
+        yield ProofStep(read["price"], Function(read["unit"], read["numbers"]))
 
 
 def _functions(given: Any) -> Iterator[Function]:

@@ -20,7 +20,7 @@ from trust_recourse.certificate.record import (
     CertificateError,
     Function,
     Proof,
-    Step,
+    ProofStep,
 )
 from trust_recourse.io import cancel
 from trust_recourse.io.scalars import Floats, Ints
@@ -44,7 +44,7 @@ def shortened(
     """
     problem, proof = certificate.problem, certificate.proof
     for bits in BITS:
-        few = tuple(Step(price, rounded(h, bits)) for price, h in steps)
+        few = tuple(ProofStep(price, rounded(h, bits)) for price, h in steps)
         tried = replace(certificate, proof=replace(proof, steps=few))
         try:
             return _shared(tried.proof, case_of(tried, problem, model), rows, functions, go_on)

@@ -30,7 +30,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from trust_recourse.certificate.reader import Bools, Bounds, Choices, Relaxation, extreme
+from trust_recourse.certificate.reader import (
+    Bools,
+    Bounds,
+    Choices,
+    Relaxation,
+    extreme,
+    inside_boxes,
+)
 from trust_recourse.certificate.record import CertificateError, Function
 from trust_recourse.io.arrays import Floats, Ints
 
@@ -65,8 +72,8 @@ class SumBounds(Bounds):
     low: Floats  # (candidates,) the points of each, feature after feature
     high: Floats
     sizes: Ints  # how many candidates each feature has
-    tables: tuple[Table, ...]
-    trees: Trees
+    tables: tuple[PairBounds, ...]
+    trees: TreeBounds
     functions: tuple[Function, ...]
 
     @classmethod
@@ -89,7 +96,7 @@ class SumBounds(Bounds):
                 )
                 least, most = model.between([numbers[np.ix_(rows, columns)]], k)
                 if min(map(len, (rows, columns))) > 1:
-                    tables.append(Table(features, (of_f, of_g), least, most))
+                    tables.append(PairBounds(features, (of_f, of_g), least, most))
                     continue
                 f, of = (features[0], of_f) if len(columns) == 1 else (features[1], of_g)
                 low[first[f] : first[f] + sizes[f]] += least.ravel()[of]
@@ -116,7 +123,7 @@ class SumBounds(Bounds):
         low += extreme(np.minimum, self.low, *ranges).reshape(first.shape).sum(axis=1)
         high += extreme(np.maximum, self.high, *ranges).reshape(first.shape).sum(axis=1)
         if self._terms:
-            inside = self._inside(first, last)
+            inside = inside_boxes(self.sizes, first, last)
             for table in self.tables:
                 parts = [inside[:, slice(*self._places[f])] for f in table.features]
                 least, most = table.scores(table.there(parts))
@@ -156,7 +163,7 @@ class SumBounds(Bounds):
 
     def looseness(self, first: Ints, last: Ints) -> Floats:
         """How far each feature's points go apart, and the terms that tell its range apart."""
-        (inside,) = self._inside(first, last)
+        (inside,) = inside_boxes(self.sizes, first, last)
         parts = [np.flatnonzero(inside[a:b]) for a, b in self._places]
         found = [np.ptp(self.high[a + of]) for (a, _), of in zip(self._places, parts, strict=True)]
         loose = np.array(found) + self.trees.looseness(inside, len(found))
@@ -175,12 +182,6 @@ class SumBounds(Bounds):
     @cached_property
     def _places(self) -> list[tuple[int, int]]:
         return [*pairwise(np.cumsum([0, *self.sizes]).tolist())]
-
-    def _inside(self, first: Ints, last: Ints) -> Bools:
-        """Which candidates lie in which box, (n, candidates)."""
-        f = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        at = np.arange(len(f)) - (np.cumsum(self.sizes) - self.sizes)[f]
-        return np.asarray((at >= first[:, f]) & (at <= last[:, f]))
 
     @cached_property
     def _made(self) -> tuple[Floats, Floats, Floats]:
@@ -204,7 +205,7 @@ class SumBounds(Bounds):
 # ---------------------------------------------------------------- tables
 
 
-class Table(NamedTuple):
+class PairBounds(NamedTuple):
     """A table on candidates: of each of its two features' candidates the bin, and its numbers."""
 
     features: tuple[int, int]
@@ -246,7 +247,7 @@ class Table(NamedTuple):
 # ---------------------------------------------------------------- trees
 
 
-class Trees(NamedTuple):
+class TreeBounds(NamedTuple):
     """The leaves that candidates reach, less those of trees with one, and what they take.
 
     The atoms that a leaf takes of an entry of its tree begin at `pair`, and its first entry is at
@@ -313,7 +314,7 @@ class Trees(NamedTuple):
         return np.add.reduceat(np.minimum.reduceat(least, self.pair, axis=1), self.leaf, axis=1)
 
 
-def _trees(model: SumProof, cells: Sequence[Ints]) -> Trees:
+def _trees(model: SumProof, cells: Sequence[Ints]) -> TreeBounds:
     """The trees of all columns on candidates in these cells."""
     first = np.cumsum(model.sizes) - model.sizes
     columns = np.concatenate([a + of for a, of in zip(first, cells, strict=True)])
@@ -354,7 +355,7 @@ def _trees(model: SumProof, cells: Sequence[Ints]) -> Trees:
     candidate, atom = (np.concatenate(part) for part in zip(*placed, none, strict=True))
     by_candidate, by_atom = (np.lexsort(keys) for keys in ((atom, candidate), (candidate, atom)))
     by_atom = by_atom[: len(atom) - len(columns)]
-    return Trees(
+    return TreeBounds(
         np.concatenate(top), np.concatenate(bottom), (constant[0], constant[1]),
         _starts(leaves), _starts(np.repeat(entries, leaves)), _starts(np.concatenate(each)),
         np.concatenate(takes), atom[by_candidate],

@@ -1,7 +1,7 @@
 """The reader of sums, which adds without rounding: points, slopes, tables of two features, trees.
 
-Notation: R = Σ_k w_k R_k, a weighted sum of columns (see `columns`); a model of two classes is one
-column, of weight 1, or −1 where class 0 is wanted. Its conditions are in `sum_bounds`.
+Notation: R = Σ_k w_k R_k, a weighted sum of columns, one a class (see `stored_sums`). A model of
+two classes is one column, of weight 1 or, where class 0 is wanted, −1. See `sum_bounds` for bounds.
 
 Numbers are rounded outwards, once, to a unit of 2^−51 of the greatest sum or less. Sums of such
 numbers stay below 2^53 units, so floats add them exactly. What the library's own sum may be off by
@@ -21,10 +21,10 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.special import expit
 
-from trust_recourse.certificate import columns
-from trust_recourse.certificate.columns import KINDS, Column, Edges
+from trust_recourse.certificate import stored_sums
 from trust_recourse.certificate.reader import Scores, logistic, other_class
 from trust_recourse.certificate.record import CertificateError, Function
+from trust_recourse.certificate.stored_sums import KINDS, Edges, StoredSum
 from trust_recourse.certificate.sum_bounds import SumBounds, names, numbered, rounded_up
 from trust_recourse.io.scalars import Floats, Ints
 
@@ -32,7 +32,7 @@ BITS = 51  # of the greatest sum, in units
 LINK = 2.0**-50  # of a score, and of 1: what a logistic function of our own may be off by
 
 
-class Link(Protocol):
+class SumLink(Protocol):
     """From a sum to the probability of class 1, and to that of class 0 from it."""
 
     off: float  # of a sum, and of 1: what the library's own link may be off by
@@ -44,7 +44,7 @@ class Link(Protocol):
         """What a probability leaves to the other class."""
 
 
-class OwnLink:
+class LogisticLink:
     """The logistic function of points, of which a tie is class 1."""
 
     off = LINK
@@ -116,15 +116,15 @@ def _falls(after: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class SumProof(Scores):
-    """A weighted sum of columns, of which all numbers are known between two ends."""
+    """A weighted sum of columns, with every number rounded both down and up."""
 
     words = "sums of points, tables and trees"
     functional = True
 
     edges: Edges
-    columns: tuple[Column, ...]
+    columns: tuple[StoredSum, ...]
     weights: tuple[float, ...]
-    link: Link
+    link: SumLink
     price_unit: float = 1.0
     listed: Mapping[int, Floats] = field(default_factory=dict)
 
@@ -135,7 +135,7 @@ class SumProof(Scores):
         Where each class has a value of its own at the leaves, class 0 has a sum of its own, too.
         """
         own = wanted == 0 and hasattr(model, "trees") and model.trees[0].value.shape[1] > 1
-        edges, (column,) = columns.read([model], 0 if own else -1)
+        edges, (column,) = stored_sums.read([model], 0 if own else -1)
         weights = (1.0 if wanted == 1 or own else -1.0,)
         if hasattr(model, "trees"):
             one = model.trees[0].value.shape[1] == 1
@@ -143,13 +143,13 @@ class SumProof(Scores):
         unit = 1.0
         if not (column.tables or any(each.any() for each in column.slopes)):  # a scorecard
             unit = 2.0 * math.fsum(float(np.ptp(each)) for each in column.points) or 2.0
-        return cls(edges, (column,), weights, OwnLink(), unit)
+        return cls(edges, (column,), weights, LogisticLink(), unit)
 
     @classmethod
     def read_classes(cls, models: Sequence[Any]) -> SumProof:
         """The sums of models, one a class, on the same cells."""
-        edges, each = columns.read(models)
-        return cls(edges, each, (1.0,) * len(each), OwnLink())
+        edges, each = stored_sums.read(models)
+        return cls(edges, each, (1.0,) * len(each), LogisticLink())
 
     @property
     def many(self) -> int:
@@ -164,9 +164,7 @@ class SumProof(Scores):
     @property
     def width(self) -> int:
         """Of each column a point, a bin in each table, and a bit for each leaf."""
-        return sum(
-            1 + len(of.tables) + len(of.leaves.values) // 64 for of in self.columns
-        )  # fmt: skip
+        return sum(1 + len(of.tables) + len(of.leaves.values) // 64 for of in self.columns)
 
     # ------------------------------------------------------------ sums
 
@@ -192,9 +190,8 @@ class SumProof(Scores):
 
     @cached_property
     def _size(self) -> float:
-        return math.fsum(
-            abs(w) * of.most for of, w in zip(self.columns, self.weights, strict=True)
-        )  # fmt: skip
+        each = zip(self.columns, self.weights, strict=True)
+        return math.fsum(abs(w) * of.most for of, w in each)
 
     @cached_property
     def unit(self) -> float:
@@ -281,8 +278,8 @@ class SumProof(Scores):
             missing = np.arange(len(edges[f]) + 1, self.sizes[f])
             taken[f] = np.append(np.searchsorted(edges[f], of), missing)
             edges[f] = of[:-1]
-        columns = tuple(of.on_cells(taken).on_values(known) for of in self.columns)
-        return replace(self, edges=tuple(edges), columns=columns, listed=values)
+        each = tuple(of.on_cells(taken).on_values(known) for of in self.columns)
+        return replace(self, edges=tuple(edges), columns=each, listed=values)
 
     def order(self, f: int) -> Floats | None:
         """The points of a feature that is in no table and no tree."""
@@ -307,7 +304,7 @@ class SumProof(Scores):
         each = zip(parts, self.sizes.tolist(), strict=True)
         return tuple(_alike(of) if of else np.zeros(size, np.int64) for of, size in each)
 
-    def reached(self, column: Column, cells: Sequence[Ints]) -> Any:
+    def reached(self, column: StoredSum, cells: Sequence[Ints]) -> Any:
         """The leaves of a column that take one of the given cells of each feature."""
         first = np.cumsum(self.sizes) - self.sizes
         allowed = column.leaves.allowed

@@ -22,7 +22,7 @@ from trust_recourse.io.scalars import Floats
 TIE = 1e-13  # a confidence this close to one half is one half
 
 
-class Link(ABC):
+class ProductsLink(ABC):
     """The score of clauses that fire with probabilities q, (n, C)."""
 
     up: Bools
@@ -38,7 +38,7 @@ class Link(ABC):
         """By how much a score may be off, the model's own too."""
 
     @abstractmethod
-    def turned(self) -> Link:
+    def turned(self) -> ProductsLink:
         """The same link, turned towards the other class."""
 
     @abstractmethod
@@ -61,14 +61,14 @@ class Link(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Votes(Link):
+class VoteMean(ProductsLink):
     """The mean of a function G of the vote v."""
 
     up: Bools
     G: Floats  # (C + 1,) at every vote, ascending
 
     @classmethod
-    def read(cls, model: Any) -> Votes:
+    def read(cls, model: Any) -> VoteMean:
         """The values of the link."""
         up, values = model.polarity_ > 0, np.asarray(model.link_values_)
         if len(values) != len(up) + 1 or (np.diff(values) < 0).any():
@@ -85,9 +85,9 @@ class Votes(Link):
         """Of a probability."""
         return ROUNDING
 
-    def turned(self) -> Votes:
+    def turned(self) -> VoteMean:
         """Votes for are votes against."""
-        return Votes(~self.up, 1.0 - self.G[::-1])
+        return VoteMean(~self.up, 1.0 - self.G[::-1])
 
     def other(self, score: Floats) -> Floats:
         """What is left to the other class."""
@@ -141,7 +141,7 @@ def moved(law: Floats, p: Floats, up: bool) -> Floats:
     return after
 
 
-def _mean_needed(link: Votes, level: float, variance: Floats) -> Floats:
+def _mean_needed(link: VoteMean, level: float, variance: Floats) -> Floats:
     """What s · E[v] is at least where M ≥ level > 0, given s² · Var v.
 
     With s the greatest step of the link and the least a such that G(v) ≤ (s v + a)⁺ for every
@@ -161,7 +161,7 @@ def _variance(low: Floats, high: Floats) -> Floats:
     return np.asarray(nearest * (1.0 - nearest))
 
 
-def slopes(link: Votes, low: Floats, high: Floats) -> Floats:
+def slopes(link: VoteMean, low: Floats, high: Floats) -> Floats:
     """D_j: how much M can rise per unit of clause j, wherever on the box the others are; (n, C).
 
     With w the vote without clause j, a clause that is up brings G(w + 1) − G(w), another takes
@@ -174,7 +174,7 @@ def slopes(link: Votes, low: Floats, high: Floats) -> Floats:
     return np.minimum(_mean_steps(link, high, rise), _mean_steps(link, low, fall))
 
 
-def _mean_steps(link: Votes, q: Floats, step: Floats) -> Floats:
+def _mean_steps(link: VoteMean, q: Floats, step: Floats) -> Floats:
     """For each clause the mean, over the vote of all the others, of the step that it makes."""
     up = link.up.tolist()
     before = [link.start(len(q))]
@@ -191,7 +191,7 @@ def _mean_steps(link: Votes, q: Floats, step: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Line(Link):
+class WeightedSum(ProductsLink):
     """A weighted sum of the clauses, of which those with a weight above 0 are up."""
 
     signed: Floats  # (C,): the weights, and the base, in this unit
@@ -202,7 +202,7 @@ class Line(Link):
     unit: float = 1.0
 
     @classmethod
-    def read(cls, model: Any, most: Floats, empty: Floats) -> Line:
+    def read(cls, model: Any, most: Floats, empty: Floats) -> WeightedSum:
         """The weights and the intercept, and the greatest products q + E of the clauses."""
         weights, base = np.asarray(model.weights_), float(model.intercept_)
         rising = weights.shape == empty.shape and bool((weights >= 0).all())
@@ -217,7 +217,7 @@ class Line(Link):
         return cls(signed, base, reach, len(model.thresholds_), size)
 
     @classmethod
-    def weighted(cls, lines: Sequence[Line], weights: Sequence[float]) -> Line:
+    def weighted(cls, lines: Sequence[WeightedSum], weights: Sequence[float]) -> WeightedSum:
         """The sum of such sums of the same clauses, each times its weight."""
         each = [*zip(lines, weights, strict=True)]
         size = 1.0 + math.fsum(abs(w) * line.size for line, w in each)
@@ -227,17 +227,17 @@ class Line(Link):
         return cls(signed, base, reach, lines[0].features, size)
 
     @property
-    def scaled(self) -> Line:
+    def scaled(self) -> WeightedSum:
         """The same in units of about its range, as a proof's prices of two classes are."""
         unit = 1.25 * max(float(self.reach.sum()), self.size / 2.0**20)
         parts = self.signed / unit, self.base / unit, self.reach / unit
-        return Line(*parts, self.features, self.size, unit)
+        return WeightedSum(*parts, self.features, self.size, unit)
 
-    def on(self, clauses: Bools) -> Line:
+    def on(self, clauses: Bools) -> WeightedSum:
         """The same without the others, which weigh nothing."""
         return replace(self, signed=self.signed[clauses], reach=self.reach[clauses])
 
-    def among(self, clauses: Bools) -> Line:
+    def among(self, clauses: Bools) -> WeightedSum:
         """The same among others: its clauses are at these places."""
         signed, reach = np.zeros((2, len(clauses)))
         signed[clauses], reach[clauses] = self.signed, self.reach
@@ -266,7 +266,7 @@ class Line(Link):
         found = logistic(score * self.unit)
         return np.where(np.abs(found - 0.5) < TIE, 0.5, found)
 
-    def turned(self) -> Line:
+    def turned(self) -> WeightedSum:
         """All signs turned round."""
         return replace(self, signed=-self.signed, base=-self.base)
 

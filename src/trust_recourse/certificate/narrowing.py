@@ -19,7 +19,7 @@ PASSES = 20_000  # over columns and inputs, at most: those that disagree close i
 
 
 @dataclass(frozen=True, eq=False)
-class Following:
+class DerivedColumn:
     """A derived column, and the values, before rounding, that each of its candidates stands for.
 
     These are those after `low` up to `high`.
@@ -33,7 +33,7 @@ class Following:
     @classmethod
     def of(
         cls, follows: Follows, codes: tuple[Floats, ...], ends: Floats, action_set: ActionSet
-    ) -> Following:
+    ) -> DerivedColumn:
         """One whose values are cut after each of these ends, the first of which is −∞.
 
         Beyond its bounds it has none.
@@ -140,7 +140,7 @@ class Following:
         return int(found[0]) if len(found) else -1
 
 
-def narrowed(boxes: Boxes, each: tuple[Following, ...]) -> tuple[Boxes, Bools]:
+def narrowed(boxes: Boxes, each: tuple[DerivedColumn, ...]) -> tuple[Boxes, Bools]:
     """Boxes with what is left of derived columns and of inputs, and those nothing is left of.
 
     What one column leaves of its inputs may leave less of another, so it is done over and over.

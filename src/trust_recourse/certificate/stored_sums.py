@@ -28,7 +28,7 @@ BEFORE_ZERO = math.nextafter(-ZERO, -math.inf)
 Edges = tuple[Floats, ...]  # of each feature the last value of each cell but the last
 
 
-class Table(NamedTuple):
+class StoredPair(NamedTuple):
     """Two features, the bin of each of their cells, and the table."""
 
     features: tuple[int, int]
@@ -36,7 +36,7 @@ class Table(NamedTuple):
     numbers: Floats
 
 
-class Leaves(NamedTuple):
+class StoredLeaves(NamedTuple):
     """The leaves of all trees, tree by tree."""
 
     starts: Ints  # the first leaf of each tree
@@ -45,14 +45,14 @@ class Leaves(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class StoredSum:
     """One score, on cells that the reader knows."""
 
     base: float
     points: tuple[Floats, ...]  # per feature (cells,)
     slopes: tuple[Floats, ...]
-    tables: tuple[Table, ...]
-    leaves: Leaves
+    tables: tuple[StoredPair, ...]
+    leaves: StoredLeaves
     kind: Any = np.float64  # which the library adds in
     scale: float = 1.0  # what the score is times, before it is compared with those of others
     listed: float = 0.0  # of features that `on` listed the greatest points and slopes, added up
@@ -76,7 +76,7 @@ class Column:
         off = n * float(np.finfo(self.kind).epsneg)
         return off / (1.0 - off) * self.most * (1.0 + 1e-9)
 
-    def on_cells(self, taken: Sequence[Ints]) -> Column:
+    def on_cells(self, taken: Sequence[Ints]) -> StoredSum:
         """The same on other cells of each feature, each of which lies in one of these."""
         first = np.cumsum([0, *map(len, self.points)])
         at = np.concatenate([a + of for a, of in zip(first, taken, strict=False)])
@@ -92,7 +92,7 @@ class Column:
         leaves = self.leaves._replace(allowed=self.leaves.allowed[:, at])
         return replace(self, points=points, slopes=slopes, tables=tables, leaves=leaves)
 
-    def on_values(self, values: Mapping[int, Floats]) -> Column:
+    def on_values(self, values: Mapping[int, Floats]) -> StoredSum:
         """The same with points where x is known, of these features in their first cells."""
         points, slopes, listed = [*self.points], [*self.slopes], self.listed
         for f, known in values.items():
@@ -129,7 +129,7 @@ def last_values(feature: Feature, edges: Floats) -> Floats:
 # ---------------------------------------------------------------- models
 
 
-def read(models: Sequence[Any], value: int = -1) -> tuple[Edges, tuple[Column, ...]]:
+def read(models: Sequence[Any], value: int = -1) -> tuple[Edges, tuple[StoredSum, ...]]:
     """A column of each model, all on the cells that any of them tells apart.
 
     `value` is which one is read of trees that have several values at a leaf.
@@ -142,7 +142,7 @@ def read(models: Sequence[Any], value: int = -1) -> tuple[Edges, tuple[Column, .
     return edges, tuple(_joined(schema, own, column, edges) for own, column in each)
 
 
-def _joined(schema: Schema, own: Edges, column: Column, edges: Edges) -> Column:
+def _joined(schema: Schema, own: Edges, column: StoredSum, edges: Edges) -> StoredSum:
     return column.on_cells(
         [
             taken_from(feature, of, last_values(feature, cuts))
@@ -151,14 +151,14 @@ def _joined(schema: Schema, own: Edges, column: Column, edges: Edges) -> Column:
     )
 
 
-def _read(model: Any, value: int) -> tuple[Edges, Column]:
+def _read(model: Any, value: int) -> tuple[Edges, StoredSum]:
     """The numbers of one model, on cells of its own, once they make sense."""
     if not math.isfinite(model.base):
         raise CertificateError(f"the model's base is {model.base!r}, expected a finite number")
     return _of_trees(model, value) if hasattr(model, "trees") else _of_points(model)
 
 
-def _of_points(model: Any) -> tuple[Edges, Column]:
+def _of_points(model: Any) -> tuple[Edges, StoredSum]:
     """Points, slopes and tables, which are stored by cells."""
     edges, points, slopes = tuple(model.grid.edges), tuple(model.points), tuple(model.slopes)
     sizes = []
@@ -173,7 +173,7 @@ def _of_points(model: Any) -> tuple[Edges, Column]:
             )
         if both[1][known if feature.kind in NUMBERS else 0 :].any():
             raise CertificateError(f"{feature.name!r} has a slope where it is no number")
-    tables = tuple(Table(*pair) for pair in model.pairs)
+    tables = tuple(StoredPair(*pair) for pair in model.pairs)
     for features, bins, numbers in tables:
         sound = numbers.ndim == 2 and bool(np.isfinite(numbers).all())
         for f, of, many in zip(features, bins, numbers.shape, strict=sound):
@@ -181,11 +181,11 @@ def _of_points(model: Any) -> tuple[Edges, Column]:
             sound &= bool(((of >= 0) & (of < many)).all())
         if not (sound and features[0] != features[1]):
             raise CertificateError(f"the model's table of {features} is none of its cells")
-    none = Leaves(np.empty(0, int), np.ones((0, sum(sizes)), bool), np.empty(0))
-    return edges, Column(float(model.base), points, slopes, tables, none)
+    none = StoredLeaves(np.empty(0, int), np.ones((0, sum(sizes)), bool), np.empty(0))
+    return edges, StoredSum(float(model.base), points, slopes, tables, none)
 
 
-def _of_trees(model: Any, value: int) -> tuple[Edges, Column]:
+def _of_trees(model: Any, value: int) -> tuple[Edges, StoredSum]:
     """The leaves of trees, split by split."""
     schema, trees = model.schema_, model.trees
     if not (model.arithmetic in KINDS and len(trees) > 0 and model.link.divisor > 0):
@@ -198,11 +198,11 @@ def _of_trees(model: Any, value: int) -> tuple[Edges, Column]:
     if not np.isfinite(values).all():
         raise CertificateError("the model has a leaf whose value is no finite number")
     starts = np.cumsum([0, *(len(each) for each in found[:-1])])
-    leaves = Leaves(starts, np.array([row for each in found for row, _ in each]), values)
+    leaves = StoredLeaves(starts, np.array([row for each in found for row, _ in each]), values)
     nothing = tuple(map(np.zeros, sizes))
     kind = KINDS[model.arithmetic]
     scale = 1.0 / model.link.divisor
-    return edges, Column(float(model.base), nothing, nothing, (), leaves, kind, scale)
+    return edges, StoredSum(float(model.base), nothing, nothing, (), leaves, kind, scale)
 
 
 def _edges(schema: Schema, f: int, trees: Any) -> Floats:
