@@ -15,11 +15,7 @@ class Cancelled(Exception):  # noqa: N818  nothing went wrong
     """The caller cancelled the work; there is no answer."""
 
 
-def _nobody() -> bool:
-    return False
-
-
-_asked: ContextVar[Callable[[], bool]] = ContextVar("asked", default=_nobody)
+_asked: ContextVar[Callable[[], bool]] = ContextVar("asked", default=lambda: False)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from trust_recourse.schema.group_relations import FewChange, OneOf, Together
 from trust_recourse.schema.guess.proposals import Proposal, proposals, proposed
 from trust_recourse.schema.guess.scale import rescaled
 from trust_recourse.schema.relations import AtMost, Implication, Relation
-from trust_recourse.schema.relaxations import Relaxation
+from trust_recourse.schema.relaxations import RelaxedSchema
 from trust_recourse.schema.table import Schema
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
     "OneOf",
     "Proposal",
     "Relation",
-    "Relaxation",
+    "RelaxedSchema",
     "Schema",
     "SchemaError",
     "Together",

@@ -32,15 +32,15 @@ def settle(feature: Feature) -> None:
     """Check every field of a new feature, and write it as Python scalars, floats and tuples."""
     if not isinstance(feature.name, str) or not feature.name.strip():
         raise SchemaError(f"feature name: given {feature.name!r}, expected text, not empty")
-    _expect_one_of(feature, "kind", get_args(Kind))
+    for field, one in (("kind", Kind), ("direction", Direction), ("monotone", Monotone)):
+        given, words = getattr(feature, field), get_args(one)
+        known = isinstance(given, str) and given in words
+        if not known and (given is not None or field == "kind"):
+            refuse(feature, field, f"one of {', '.join(words)}{near(given, words)}")
     for field in _MEANINGLESS[feature.kind]:
         given = getattr(feature, field)
         if given is not None and not (isinstance(given, tuple) and not given):
             refuse(feature, field, f"nothing: it has no meaning for kind {feature.kind}")
-    if feature.direction is not None:
-        _expect_one_of(feature, "direction", get_args(Direction))
-    if feature.monotone is not None:
-        _expect_one_of(feature, "monotone", get_args(Monotone))
     texts, truths = ("unit", "label", "derived"), ("mutable", "protected")
     for field, kind in {**dict.fromkeys(texts, str), **dict.fromkeys(truths, bool)}.items():
         _set(feature, field, plain(getattr(feature, field)))
@@ -64,13 +64,6 @@ def refuse(feature: Feature, field: str, expected: str) -> NoReturn:
     given = getattr(feature, field)
     where = f"feature {feature.name!r}, field {field!r}"
     raise SchemaError(f"{where}: given {given!r}, expected {expected}")
-
-
-def _expect_one_of(feature: Feature, field: str, known: tuple[str, ...]) -> None:
-    given = getattr(feature, field)
-    if not isinstance(given, str) or given not in known:
-        hint = near(given, known) if isinstance(given, str) else ""
-        refuse(feature, field, f"one of {', '.join(known)}{hint}")
 
 
 def _set(feature: Feature, field: str, value: object) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -77,14 +76,13 @@ class Follows:
 
     def value(self, codes: Floats) -> float:
         """Its value in a row with these codes; NaN if it cannot be computed."""
-        given = {name: float(codes[at]) for name, at in self._places}
+        return self._value([float(codes[at]) for at in self.inputs])
+
+    def _value(self, inputs: Sequence[float]) -> float:
+        given = dict(zip(self.formula.names, inputs, strict=True))
         if all(same(value, self._own[name]) for name, value in given.items()):
             return self.base
         return nearest_multiple(self.formula.one(given, self._own, self.base), self.step)
-
-    @cached_property
-    def _places(self) -> tuple[tuple[str, int], ...]:
-        return tuple(zip(self.formula.names, self.inputs, strict=True))
 
     @cached_property
     def _own(self) -> dict[str, float]:
@@ -109,7 +107,7 @@ class Follows:
                 for k in (0, 1)
             )
             if all(first == last for first, last in part):
-                if not actions.allows(self._value(low[0])):
+                if not actions.allows(self._value(low[0].tolist())):
                     return False
             elif not self._within(low, high, actions):
                 k = max(range(len(part)), key=lambda k: part[k][1] - part[k][0])
@@ -126,12 +124,6 @@ class Follows:
         ends = [nearest_multiple(float(end[0]), self.step) for end in self.between(low, high)]
         barred = any(ends[0] <= code <= ends[1] for code in actions.never)
         return actions.lower <= ends[0] <= ends[1] <= actions.upper and not barred
-
-    def _value(self, inputs: Floats) -> float:
-        """What these inputs make it."""
-        row = np.full(max(self.at, *self.inputs) + 1, math.nan)
-        row[[*self.inputs]] = inputs
-        return self.value(row)
 
 
 def completed(codes: Floats, each: Sequence[Follows]) -> Floats:

@@ -14,6 +14,7 @@ from trust_recourse.io.scalars import INF
 from trust_recourse.io.wording import written
 from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.checks import Direction, refuse
+from trust_recourse.schema.codes import Codes
 from trust_recourse.schema.multiples import plus
 
 if TYPE_CHECKING:
@@ -29,11 +30,9 @@ class Moves:
     The fields are those of `Feature`, in codes.
     """
 
-    numeric: bool
-    size: int  # values, unless numeric
+    codes: Codes
     bounds: tuple[float, float]
     step: float | None
-    never: tuple[float, ...]
     movable: bool
     direction: Direction | None
     max_change: float | None
@@ -43,13 +42,10 @@ class Moves:
     @classmethod
     def of(cls, feature: Feature) -> Moves:
         """The moves of a feature."""
-        codes = feature.codes
         return cls(
-            codes.numeric,
-            codes.size,
+            feature.codes,
             feature.bounds,
             feature.step,
-            codes.never,
             feature.movable,
             feature.direction,
             feature.max_change,
@@ -59,7 +55,7 @@ class Moves:
 
     def actions(self, own: float) -> FeatureActions:
         """Where it may go from a person's own value, encoded."""
-        if self.numeric:
+        if self.codes.numeric:
             return self._along(own)
         code = math.nan if math.isnan(own) else own  # one NaN for all
         if code not in self._known:
@@ -76,14 +72,14 @@ class Moves:
         if self._anywhere is not None:
             return self._anywhere.of(own)
         lower, upper = self._within(own)
-        return FeatureActions(own, lower, upper, self.step, None, self.never, self._hole(own))
+        return FeatureActions(own, lower, upper, self.step, None, self.codes.never, self._hole(own))
 
     @cached_property
     def _anywhere(self) -> FeatureActions | None:
         """Where a number may go whose rules do not depend on a person's own; None if they do."""
         if not self._same_for_all or self.min_change is not None:
             return None
-        return FeatureActions(math.nan, *self.bounds, self.step, None, self.never)
+        return FeatureActions(math.nan, *self.bounds, self.step, None, self.codes.never)
 
     def _among(self, own: float) -> FeatureActions:
         """Of a listed value."""
@@ -91,7 +87,7 @@ class Moves:
         stride = self.step or 1.0
         choices = tuple(
             c
-            for c in map(float, range(self.size))
+            for c in map(float, range(self.codes.size))
             if c == own
             or (lower <= c <= upper and c % stride == 0 and not any(self.ruled_out(own, c)))
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from trust_recourse.schema.actions import MOST_LISTED, FeatureActions
 from trust_recourse.schema.encoding import Rows
@@ -22,7 +22,7 @@ STEPS_FURTHER = 1000  # and steps, at most
 
 
 @dataclass(frozen=True)
-class Relaxation:
+class RelaxedSchema:
     """A schema with one constraint less, and the sentence that names the constraint."""
 
     sentence: str
@@ -35,14 +35,14 @@ def with_feature(schema: Schema, feature: Feature) -> Schema:
     return replace(schema, features=tuple(features))
 
 
-def relaxations(schema: Schema, x: Rows, listed: Collection[str]) -> list[Relaxation]:
+def relaxations(schema: Schema, x: Rows, listed: Collection[str]) -> list[RelaxedSchema]:
     """See `Schema.relaxations`."""
     action_set, in_lists = schema.action_set(x), {*schema.related, *listed}
     each_feature = [*zip(schema, action_set.actions, strict=True)]
     groups = (each for each in schema.relations if isinstance(each, OneOf))
     zero_or_one = {name for each in groups for name in each.names}
     found = [
-        Relaxation(sentence, with_feature(schema, relaxed))
+        RelaxedSchema(sentence, with_feature(schema, relaxed))
         for feature, actions in each_feature
         for sentence, relaxed in _of_feature(feature, actions.own, feature.name in in_lists)
         if feature.name not in zero_or_one or relaxed.bounds == feature.bounds
@@ -53,7 +53,7 @@ def relaxations(schema: Schema, x: Rows, listed: Collection[str]) -> list[Relaxa
         if relation.limits([action_set[name] for name in relation.names], others):
             rest = schema.relations[:at] + schema.relations[at + 1 :]
             sentence = f"{WITHOUT} {relation.sentence(schema)}"
-            found.append(Relaxation(sentence, replace(schema, relations=rest)))
+            found.append(RelaxedSchema(sentence, replace(schema, relations=rest)))
     return found
 
 
@@ -90,23 +90,20 @@ def _without_each(feature: Feature) -> Iterator[tuple[str, Feature]]:
     if not feature.mutable:
         yield f"{feature.title} may change", replace(feature, mutable=True)
         return
-    if feature.direction is not None:
-        way = "decrease" if feature.direction == "increase" else "increase"
-        if feature.kind == "boolean":
-            way = f"become {feature.describe(way == 'increase')}"
-        yield f"{feature.title} may also {way}", replace(feature, direction=None)
-    if feature.lower is not None:
-        end = feature.describe(feature.lower)
-        yield f"{feature.title} may fall below {end}", replace(feature, lower=None)
-    if feature.upper is not None:
-        end = feature.describe(feature.upper)
-        yield f"{feature.title} may rise above {end}", replace(feature, upper=None)
-    if feature.max_change is not None:
-        most = feature.amount(feature.max_change)
-        yield f"{feature.title} may change by more than {most}", replace(feature, max_change=None)
-    if feature.min_change is not None:
-        least = feature.amount(feature.min_change)
-        yield f"{feature.title} may change by less than {least}", replace(feature, min_change=None)
+    way = "decrease" if feature.direction == "increase" else "increase"
+    if feature.kind == "boolean":
+        way = f"become {feature.describe(way == 'increase')}"
+    relaxed = {
+        "direction": f"may also {way}",
+        "lower": f"may fall below {feature.describe(feature.lower)}",
+        "upper": f"may rise above {feature.describe(feature.upper)}",
+        "max_change": f"may change by more than {feature.amount(feature.max_change or 0.0)}",
+        "min_change": f"may change by less than {feature.amount(feature.min_change or 0.0)}",
+    }
+    for field, allowed in relaxed.items():
+        if getattr(feature, field) is not None:
+            without: dict[str, Any] = {field: None}
+            yield f"{feature.title} {allowed}", replace(feature, **without)
     if feature.forbidden:
         moves = ", ".join(feature.forbidden)
         yield f"{feature.title} may go {moves}", replace(feature, forbidden=())

@@ -23,7 +23,7 @@ from trust_recourse.schema.feature import Feature
 from trust_recourse.schema.guess.infer import MissingCodes, features_of
 from trust_recourse.schema.guess.scale import Scale, rescaled
 from trust_recourse.schema.relations import Relation, read_relation
-from trust_recourse.schema.relaxations import Relaxation, relaxations, with_feature
+from trust_recourse.schema.relaxations import RelaxedSchema, relaxations, with_feature
 from trust_recourse.schema.yaml_text import (
     MOST_BYTES,
     feature_from_dict,
@@ -229,7 +229,7 @@ class Schema:
         """Say where a person may go, given as `row` takes them."""
         return ActionSet.of(self, self.encoding.person(x)[0])
 
-    def relaxations(self, x: Rows, listed: Collection[str] = ()) -> list[Relaxation]:
+    def relaxations(self, x: Rows, listed: Collection[str] = ()) -> list[RelaxedSchema]:
         """Name each single constraint that limits a person, with the schema that relaxes it alone.
 
         These are immutable features, directions, bounds and greatest changes where the feature
