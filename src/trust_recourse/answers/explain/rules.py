@@ -160,7 +160,7 @@ class RuleExplanation(Explanation):
         schema, slack = self.points.recourse.schema, _slack(self)
         wanted = clauses.inclusion >= least
         if clause is not None:
-            wanted &= (np.arange(len(wanted)) == self._clause(clause))[:, None]
+            wanted &= (np.arange(len(wanted)) == _clause(self, clause))[:, None]
         j, k = np.nonzero(wanted)
         table = {
             "clause": j,
@@ -190,11 +190,6 @@ class RuleExplanation(Explanation):
         }
         return pd.DataFrame(table)
 
-    def _clause(self, j: int) -> int:
-        if not 0 <= j < len(self.shares):
-            raise IndexError(f"clause {j}: there are {len(self.shares)}, counted from 0")
-        return j
-
     # ------------------------------------------------------------ for people
 
     @property
@@ -215,7 +210,7 @@ class RuleExplanation(Explanation):
 
     def rule(self, j: int) -> str:
         """A clause in words."""
-        return self.points.clauses.words[self._clause(j)]
+        return self.points.clauses.words[_clause(self, j)]
 
     def support_lines(self) -> Iterator[str]:
         """What the end point rests on, rule by rule."""
@@ -247,6 +242,12 @@ class RuleExplanation(Explanation):
             "stricter": records(self.stricter()),
             "tightenings": [each._asdict() for each in self.tightenings],
         }
+
+
+def _clause(why: RuleExplanation, j: int) -> int:
+    if not 0 <= j < len(why.shares):
+        raise IndexError(f"clause {j}: there are {len(why.shares)}, counted from 0")
+    return j
 
 
 def _slack(why: RuleExplanation) -> Floats:
