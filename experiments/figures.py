@@ -15,8 +15,9 @@ from matplotlib.patheffects import withStroke
 
 from experiments.paper import SEED, TITLES, split
 from experiments.people import Query, recourse
+from experiments.projection import projected
 from trust_recourse import Option, Result, Status, Target
-from trust_recourse.answers.plot import projection_info, surface_info
+from trust_recourse.answers.plot import surface_info
 
 SHOWN = {
     "Wachter, ANN": "Wachter",
@@ -78,7 +79,7 @@ def drawn(data, methods):
         arrows = {panel.name: panel.arrows for panel in info.panels}
         names = [feature.title for feature in info.features]
     else:
-        info = projection_info(methods, X, y)
+        info = projected(methods, X, y)
         arrows = info.panels
         shares = zip(("first", "second"), info.explained, strict=True)
         names = [f"{which} component ({share:.0%} of the variance)" for which, share in shares]

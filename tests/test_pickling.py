@@ -321,7 +321,6 @@ def _pictures(result):
     yield from (plot.waterfall_info(why), plot.rule_map_info(why), plot.duel_info(why, why))
     yield plot.automaton_info(model, 0, model.literals_[0])
     yield from (plot.frontier_info(result), plot.sweep_info(result))
-    yield plot.projection_info({"option": [result]}, X, y)
     others = [name for name in X if name not in ("nodes", "age")]
     alone = result.recourse.find(result.factual, *result.question.confidence, lock=others)
     yield plot.surface_info({"option": [alone]}, ("age", "nodes"), size=5)

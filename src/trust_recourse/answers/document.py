@@ -340,8 +340,10 @@ class FrontierDocument(JsonRecord):
         )  # fmt: skip
 
 
-def row(result: Result, at: int = 0) -> dict[str, Any]:
+def row(result: Result, at: int = 0, prefix: str = "") -> dict[str, Any]:
     """An option as one row: what is known of it, what it changes, and all values then.
+
+    A prefix keeps the names of values apart from the others.
 
     Where the first target has no option, the row has its status alone.
     """
@@ -356,7 +358,7 @@ def row(result: Result, at: int = 0) -> dict[str, Any]:
         "lower_bound": option.lower_bound,
         "confidence": option.confidence,
         "changes": result.words(option),
-        **option.x,
+        **{f"{prefix}{name}": value for name, value in option.x.items()},
     }
 
 

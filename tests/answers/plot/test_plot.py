@@ -14,15 +14,13 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from sklearn.linear_model import LogisticRegression
 
-from trust_recourse import Recourse, Schema, model_report
+from trust_recourse import Recourse, model_report
 from trust_recourse.answers.plot import (
     draw_frontier,
-    draw_projection,
     draw_reliability,
     draw_surface,
     draw_sweep,
     frontier_info,
-    projection_info,
     reliability_info,
     surface_info,
     sweep_info,
@@ -230,7 +228,7 @@ def test_without_cells_the_trials_that_no_other_beats_stand_for_the_staircase(ot
         frontier_info(result, safety="radius")
 
 
-# ---------------------------------------------------------------- surface and projection
+# ---------------------------------------------------------------- surface
 
 
 def test_the_surface_is_what_predict_proba_says_and_arrows_lead_from_people_to_options(plane):
@@ -282,60 +280,6 @@ def test_more_features_are_held_where_everybody_is(recourse, people, result):
         surface_info({"one": [result]}, ("age", "year"))
 
 
-def test_the_components_are_orthonormal_and_arrows_start_at_people(mixed):
-    X, y = mixed
-    model = paper_machine(epochs=10, random_state=0).fit(X, y)
-    recourse = Recourse(model, cost="l1")
-    people = [x for _, x in X[model.predict(X) == "no"].head(3).iterrows()]
-    results = [recourse.find(x, 0.6) for x in people]
-    locked = Recourse(model, model.schema_.lock(*X.columns))
-    stuck = [locked.find(people[0], 0.6)]
-    info = projection_info({"exact": results, "stuck": stuck}, X, y)
-    np.testing.assert_allclose(info.components @ info.components.T, np.eye(2), atol=1e-12)
-    np.testing.assert_allclose(info.rows.mean(axis=0), 0.0, atol=1e-12)
-    assert info.explained[0] >= info.explained[1] > 0
-    assert info.explained.sum() <= 1 + 1e-12
-    spread = info.rows.var(axis=0)
-    assert spread[0] / spread[1] == pytest.approx(info.explained[0] / info.explained[1])
-    arrows = info.panels["exact"]
-    places = dict(zip(X.index, info.rows, strict=True))
-    np.testing.assert_allclose(arrows.people, [places[x.name] for x in people], atol=1e-12)
-    owners = [x.name for x, r in zip(people, results, strict=True) for _ in r.options]
-    assert owners
-    np.testing.assert_allclose(arrows.start, [places[name] for name in owners], atol=1e-12)
-    axes = draw_projection(info)
-    drawn(axes[0].figure)
-    for label in ("no", "yes"):
-        assert holds(axes[0], info.rows[y == label])
-    assert holds(axes[0], arrows.end)
-    assert f"{info.explained[0]:.0%}" in axes[0].get_xlabel()
-    assert info.panels["stuck"].stuck.tolist() == [True]
-    assert holds(axes[1], info.panels["stuck"].people)
-
-
-def test_two_features_are_only_turned_by_the_projection(plane):
-    recourse, X, y, people = plane
-    recourse = Recourse(recourse.model, cost="l2")  # of the distances, turning keeps only this
-    results = [recourse.find(x, 0.6) for x in people]
-    arrows = projection_info({"exact": results}, X, y).panels["exact"]
-    cost = [option.cost for r in results for option in r.options]
-    assert max(cost) > 0
-    np.testing.assert_allclose(np.linalg.norm(arrows.end - arrows.start, axis=1), cost)
-
-
-@pytest.mark.filterwarnings("error")
-def test_missing_values_and_columns_that_never_vary_can_be_projected():
-    rng = np.random.default_rng(1)
-    X = pd.DataFrame({"a": rng.normal(size=60).round(2), "b": rng.integers(0, 9, 60), "c": 1.0})
-    X.loc[:5, "a"] = -9.0
-    schema = Schema.infer(X, missing={"a": (-9.0,)})
-    y = (X.b > 4).astype(int)
-    recourse = Recourse(paper_machine(epochs=5, schema=schema, random_state=0).fit(X, y))
-    info = projection_info({"exact": [recourse.find(X.iloc[0], 0.5)]}, X, y)
-    assert np.isfinite(info.rows).all()
-    assert np.isfinite(info.panels["exact"].points).all()
-
-
 def test_methods_must_have_results_of_the_same_columns(result, plane, other, people):
     recourse, X, y, (x, *_) = plane
     for methods, said in (
@@ -344,9 +288,7 @@ def test_methods_must_have_results_of_the_same_columns(result, plane, other, peo
         ({"a": [result], "b": [recourse.find(x)]}, "method 'b' has the columns"),
     ):
         with pytest.raises(ValueError, match=said):
-            projection_info(methods, X, y)
-    with pytest.raises(ValueError, match="y has shape"):
-        projection_info({"a": [recourse.find(x)]}, X, y[:5])
+            surface_info(methods, ("a", "b"))
     another = Recourse(paper_machine(epochs=1, random_state=1).fit(X, y))
     with pytest.raises(ValueError, match="results of several models"):
         surface_info({"a": [recourse.find(x), another.find(x)]})
@@ -484,7 +426,7 @@ def test_a_sweep_without_any_option_says_so(recourse, people):
 
 
 def test_pictures_can_be_put_on_axes_of_ones_own(result, plane):
-    recourse, X, y, people = plane
+    recourse, *_, people = plane
     figure = Figure(layout="constrained")
     ax, beside = figure.subplots(1, 2)
     assert draw_frontier(frontier_info(result), ax) is ax
@@ -494,7 +436,6 @@ def test_pictures_can_be_put_on_axes_of_ones_own(result, plane):
     methods = {"one": [recourse.find(people[0])]}
     for draw, info, count in (
         (draw_surface, surface_info(methods, size=5), 1),
-        (draw_projection, projection_info(methods, X, y), 1),
         (draw_sweep, sweep_info(result), 3),
         (draw_reliability, reliability_info({"raw": reliability_curve([0, 1], [0.2, 0.9])}), 2),
     ):

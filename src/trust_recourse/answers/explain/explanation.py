@@ -24,6 +24,7 @@ from trust_recourse.question import Target, formatted
 if TYPE_CHECKING:
     from trust_recourse.answers.explain.points import Tightening
     from trust_recourse.answers.recourse import Recourse
+    from trust_recourse.schema import Schema
 
 FRAGILE = 0.1  # a clause that tightens at least this likely is fragile
 STILL = 1e-12  # a score that moves less does not move
@@ -188,47 +189,12 @@ class Explanation(ABC):
         """From which confidence on the decision is yes."""
         return self.points.recourse.decision_threshold
 
-    def _lines(self) -> Iterator[str]:
-        moved = signed(self.end.confidence - self.start.confidence)
-        yield (
-            f"{self.start.name} → {self.end.name}: confidence "
-            f"{self.start.formatted(self.threshold)} → {self.end.formatted(self.threshold)} "
-            f"({moved})"
-        )
-        if self.note:
-            yield f"({self.note})"
-        yield "What changes, and its share"
-        for each in self.changes().to_dict("records"):
-            yield f"  {self.told(each['share'])}  {each['feature']} {each['from']} → {each['to']}"
-        yield f"The {self.noun}s that do it"
-        yield from self._told_movers()
-        yield from self.support_lines()
-
-    def _told_movers(self) -> Iterator[str]:
-        found = self.movers()
-        for each in found[:SHOWN]:
-            words = f": {each.words}" if each.words else ""
-            yield f"  {self.told(each.share)}  {each.name}, {self.verb} {each.moves}{words}"
-        if rest := found[SHOWN:]:
-            many = len(rest) > 1
-            others = (
-                f"{len(rest)} other {self.noun}s together" if many else f"one other {self.noun}"
-            )
-            yield f"  {self.told(sum(each.share for each in rest))}  {others}"
-        if not found:
-            yield f"  none: no {self.noun} {self.verb} otherwise than before"
-
     def told(self, share: float) -> str:
         """A share for people."""
         return signed(share)
 
-    def moved_by(self, shares: Floats) -> str:
-        """The title of the feature with the greatest of these shares; '' if none has any."""
-        f = int(np.abs(shares).argmax())
-        return self.points.recourse.schema[f].title if abs(shares[f]) > STILL else ""
-
     def __repr__(self) -> str:
-        return "\n".join(self._lines())
+        return "\n".join(_lines(self))
 
     def _repr_html_(self) -> str:
         changes, found = self.changes(), self.movers()[:SHOWN]
@@ -239,7 +205,7 @@ class Explanation(ABC):
         ]
         moved = changes.itertuples(index=False)
         return markup.shown(
-            markup.line(next(self._lines()), strong=True),
+            markup.line(next(_lines(self)), strong=True),
             markup.line(self.note, quiet=True) if self.note else "",
             markup.table(
                 ("feature", "from", "to", "share"),
@@ -255,6 +221,38 @@ class Explanation(ABC):
     def to_json(self) -> str:
         """All of it as JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
+
+
+def _lines(why: Explanation) -> Iterator[str]:
+    """An explanation as text."""
+    moved = signed(why.end.confidence - why.start.confidence)
+    yield (
+        f"{why.start.name} → {why.end.name}: confidence {why.start.formatted(why.threshold)} → "
+        f"{why.end.formatted(why.threshold)} ({moved})"
+    )
+    if why.note:
+        yield f"({why.note})"
+    yield "What changes, and its share"
+    for each in why.changes().to_dict("records"):
+        yield f"  {why.told(each['share'])}  {each['feature']} {each['from']} → {each['to']}"
+    yield f"The {why.noun}s that do it"
+    found = why.movers()
+    for mover in found[:SHOWN]:
+        words = f": {mover.words}" if mover.words else ""
+        yield f"  {why.told(mover.share)}  {mover.name}, {why.verb} {mover.moves}{words}"
+    if rest := found[SHOWN:]:
+        many = len(rest) > 1
+        others = f"{len(rest)} other {why.noun}s together" if many else f"one other {why.noun}"
+        yield f"  {why.told(sum(mover.share for mover in rest))}  {others}"
+    if not found:
+        yield f"  none: no {why.noun} {why.verb} otherwise than before"
+    yield from why.support_lines()
+
+
+def moved_by(schema: Schema, shares: Floats) -> str:
+    """The title of the feature with the greatest of these shares; '' if none has any."""
+    f = int(np.abs(shares).argmax())
+    return schema[f].title if abs(shares[f]) > STILL else ""
 
 
 def places(recourse: Recourse, points: Sequence[Asked]) -> Places:

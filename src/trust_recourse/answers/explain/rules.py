@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from trust_recourse.answers.explain.explanation import FRAGILE, STILL, Explanation, Mover, records
+from trust_recourse.answers.explain.explanation import (
+    FRAGILE,
+    STILL,
+    Explanation,
+    Mover,
+    moved_by,
+    records,
+)
 from trust_recourse.answers.explain.points import NAMED, RulePlace, RulePlaces, Tightening
 from trust_recourse.answers.explain.shares import Floats, Shares
 from trust_recourse.io.wording import floored
@@ -128,12 +135,13 @@ class RuleExplanation(Explanation):
         `holds`, `carries` (it holds and votes for the wanted class), `tightens` and `fragile` are
         about the end point.
         """
+        schema = self.points.recourse.schema
         table = self.points.clauses.table()[["votes_for", "rule", "weak", "dominance"]]
         table = table.assign(
             before=self.start.firing,
             after=self.end.firing,
             share=self.shown.clauses,
-            moved_by=[self.moved_by(shares) for shares in self.raw.features.T],
+            moved_by=[moved_by(schema, shares) for shares in self.raw.features.T],
             holds=self.end.holds,
             carries=self.carrying,
             tightens=self.end.tightens,
@@ -149,10 +157,10 @@ class RuleExplanation(Explanation):
         missing for categories.
         """
         clauses = self.points.clauses
-        schema, slack = self.points.recourse.schema, self._slack()
+        schema, slack = self.points.recourse.schema, _slack(self)
         wanted = clauses.inclusion >= least
         if clause is not None:
-            wanted &= (np.arange(len(wanted)) == self._clause(clause))[:, None]
+            wanted &= (np.arange(len(wanted)) == _clause(self, clause))[:, None]
         j, k = np.nonzero(wanted)
         table = {
             "clause": j,
@@ -165,11 +173,6 @@ class RuleExplanation(Explanation):
         }
         order = np.lexsort((-clauses.inclusion[j, k], j))
         return pd.DataFrame(table).iloc[order].reset_index(drop=True)
-
-    def _slack(self) -> Floats:
-        literals = self.points.clauses.literals
-        room = literals.limits - self.end.codes[literals.owners]
-        return np.where(np.arange(len(room)) < literals.n_literals, room, 0.0 - room)
 
     def stricter(self) -> pd.DataFrame:
         """One row per clause that carries the end point, and feature that may tighten it there.
@@ -187,11 +190,6 @@ class RuleExplanation(Explanation):
         }
         return pd.DataFrame(table)
 
-    def _clause(self, j: int) -> int:
-        if not 0 <= j < len(self.shares):
-            raise IndexError(f"clause {j}: there are {len(self.shares)}, counted from 0")
-        return j
-
     # ------------------------------------------------------------ for people
 
     @property
@@ -207,19 +205,12 @@ class RuleExplanation(Explanation):
         """The clauses with at least so great a share, the greatest first."""
         shares = self.shown.clauses
         order = [int(j) for j in np.argsort(-np.abs(shares), kind="stable")]
-        return [self._mover(j) for j in order if abs(shares[j]) > least]
-
-    def _mover(self, j: int) -> Mover:
-        by = f" by {self.moved_by(self.raw.features[:, j])}" if len(self.changes()) > 1 else ""
-        return Mover(
-            j, f"rule {j} for {self.points.clauses.votes_for[j]!r}", self.rule(j),
-            f"{self.start.firing[j]:.2f} → {self.end.firing[j]:.2f}{by}",
-            float(self.shown.clauses[j]),
-        )  # fmt: skip
+        several = len(self.changes()) > 1
+        return [_mover(self, j, several) for j in order if abs(shares[j]) > least]
 
     def rule(self, j: int) -> str:
         """A clause in words."""
-        return self.points.clauses.words[self._clause(j)]
+        return self.points.clauses.words[_clause(self, j)]
 
     def support_lines(self) -> Iterator[str]:
         """What the end point rests on, rule by rule."""
@@ -232,25 +223,9 @@ class RuleExplanation(Explanation):
             yield f"No rule that votes for it states {self.end.name}'s values"
         if self.fragile.any():
             yield "Of these are fragile (what may silence them is averaged into the confidence)"
-            yield from (f"  {line}" for line in self._fragile_lines())
+            yield from (f"  {line}" for line in _fragile_lines(self))
         silent = f"{self.start.silence:.2f} → {self.end.silence:.2f}"
         yield f"That no rule fires at all has the probability {silent}"
-
-    def _fragile_lines(self) -> Iterator[str]:
-        """A line for each fragile rule, that whose silence is expected to cost most first."""
-        without = self.points.without[self.end.name]
-        loss = np.where(self.fragile, self.end.tightens * (self.end.confidence - without), -np.inf)
-        for j in np.argsort(-loss, kind="stable")[: int(self.fragile.sum())]:
-            literals = [t for t in self.tightenings if t.clause == j]
-            named = ", ".join(f"{t.literal} ({t.probability:.3f})" for t in literals[:NAMES])
-            more = f" and {len(literals) - NAMES} more" if len(literals) > NAMES else ""
-            then = f"confidence {self.end.formatted(self.threshold)} → {floored(without[j])}"
-            short = self.end.target is not None and not self.end.target.met(float(without[j]))
-            yield (
-                f"rule {j}: it may also ask for {named}{more}, with probability "
-                f"{self.end.tightens[j]:.3f} for any; silent then, {then}"
-                + (", short of its target" if short else "")
-            )
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, for JSON."""
@@ -267,3 +242,42 @@ class RuleExplanation(Explanation):
             "stricter": records(self.stricter()),
             "tightenings": [each._asdict() for each in self.tightenings],
         }
+
+
+def _clause(why: RuleExplanation, j: int) -> int:
+    if not 0 <= j < len(why.shares):
+        raise IndexError(f"clause {j}: there are {len(why.shares)}, counted from 0")
+    return j
+
+
+def _slack(why: RuleExplanation) -> Floats:
+    literals = why.points.clauses.literals
+    room = literals.limits - why.end.codes[literals.owners]
+    return np.where(np.arange(len(room)) < literals.n_literals, room, 0.0 - room)
+
+
+def _mover(why: RuleExplanation, j: int, several: bool) -> Mover:
+    """A clause that moved the confidence; by what, where several features change."""
+    schema, votes_for = why.points.recourse.schema, why.points.clauses.votes_for[j]
+    by = f" by {moved_by(schema, why.raw.features[:, j])}" if several else ""
+    return Mover(
+        j, f"rule {j} for {votes_for!r}", why.rule(j),
+        f"{why.start.firing[j]:.2f} → {why.end.firing[j]:.2f}{by}", float(why.shown.clauses[j]),
+    )  # fmt: skip
+
+
+def _fragile_lines(why: RuleExplanation) -> Iterator[str]:
+    """A line for each fragile rule, that whose silence is expected to cost most first."""
+    without = why.points.without[why.end.name]
+    loss = np.where(why.fragile, why.end.tightens * (why.end.confidence - without), -np.inf)
+    for j in np.argsort(-loss, kind="stable")[: int(why.fragile.sum())]:
+        literals = [t for t in why.tightenings if t.clause == j]
+        named = ", ".join(f"{t.literal} ({t.probability:.3f})" for t in literals[:NAMES])
+        more = f" and {len(literals) - NAMES} more" if len(literals) > NAMES else ""
+        then = f"confidence {why.end.formatted(why.threshold)} → {floored(without[j])}"
+        short = why.end.target is not None and not why.end.target.met(float(without[j]))
+        yield (
+            f"rule {j}: it may also ask for {named}{more}, with probability "
+            f"{why.end.tightens[j]:.3f} for any; silent then, {then}"
+            + (", short of its target" if short else "")
+        )

@@ -25,6 +25,7 @@ from trust_recourse.answers.explain.explanation import (
     Mover,
     Place,
     Places,
+    moved_by,
     records,
 )
 from trust_recourse.io.scalars import Floats
@@ -171,7 +172,7 @@ class TermExplanation(Explanation):
             "before": self.start.terms[moved],
             "after": self.end.terms[moved],
             "share": self.shares[moved].sum(axis=1),
-            "moved_by": [self.moved_by(self.shares[t]) for t in moved],
+            "moved_by": [moved_by(self.points.recourse.schema, self.shares[t]) for t in moved],
         }
         return pd.DataFrame(table, index=pd.Index(moved, name="term", dtype=int))
 

@@ -22,9 +22,6 @@ from trust_recourse.answers.plot.automaton import draw_automaton as draw_automat
 from trust_recourse.answers.plot.frontier import FrontierInfo as FrontierInfo
 from trust_recourse.answers.plot.frontier import draw_frontier as draw_frontier
 from trust_recourse.answers.plot.frontier import frontier_info as frontier_info
-from trust_recourse.answers.plot.projection import ProjectionInfo as ProjectionInfo
-from trust_recourse.answers.plot.projection import draw_projection as draw_projection
-from trust_recourse.answers.plot.projection import projection_info as projection_info
 from trust_recourse.answers.plot.reliability import ReliabilityInfo as ReliabilityInfo
 from trust_recourse.answers.plot.reliability import draw_reliability as draw_reliability
 from trust_recourse.answers.plot.reliability import reliability_info as reliability_info

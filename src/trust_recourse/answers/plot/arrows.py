@@ -1,4 +1,4 @@
-"""People and their options as arrows on a plane: what the surface and the projection share."""
+"""People and their options as arrows on the plane of a surface."""
 
 from __future__ import annotations
 

@@ -15,12 +15,13 @@ from typing import Any
 
 import pandas as pd
 
+from trust_recourse.answers.document import row
 from trust_recourse.answers.many import UNANSWERED, unpacked
 from trust_recourse.answers.recourse import Recourse
 from trust_recourse.answers.result import Result
 from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import near, some
-from trust_recourse.question import Option, Question
+from trust_recourse.question import Question
 from trust_recourse.question.vocabulary import BATCH_BOXES
 from trust_recourse.schema import Feature, SchemaError
 
@@ -164,9 +165,8 @@ def _told(values: tuple[Any, ...], job: Job) -> dict[str, Any]:
         "others": _others(result),
     }
     for option in result.options[: _has_first(result)]:
-        told |= dict(zip(_headed("to.", names), option.x.tolist(), strict=True))
         pulled = len(set(option.changes) & set(recourse.schema.actionable))
-        told |= _chosen(option, pulled, result.words(option))
+        told |= row(result, prefix="to.") | {"status": told["status"], "n_changes": pulled}
         if job.radius:
             certified = result.quick_radius()
             told |= {"radius": float(certified), "radius_exact": certified.exact}
@@ -210,16 +210,6 @@ def _refused(values: tuple[Any, ...], job: Job, error: Exception) -> dict[str, A
 @lru_cache(maxsize=2)
 def _headed(prefix: str, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(prefix + name for name in names)
-
-
-def _chosen(option: Option, pulled: int, words: str) -> dict[str, Any]:
-    return {
-        "changes": words,
-        "n_changes": pulled,
-        "cost": option.cost,
-        "lower_bound": option.lower_bound,
-        "confidence": option.confidence,
-    }
 
 
 def _reason(error: Exception) -> str:
