@@ -11,11 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from measured import timed
-from trust_recourse import PTMClassifier
+from trust_recourse import PTMClassifier, Status, Target
 from trust_recourse.models.tsetlin.links import Logistic
-from trust_recourse.question.question import Problem, Status, Target
-from trust_recourse.search.blackbox.tpe import tpe
-from trust_recourse.search.exact import Exact
+from trust_recourse.search import Exact, Problem, tpe
 
 SEED = 0
 LINKS = ("margin", "vote")
