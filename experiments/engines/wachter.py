@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse.search import (
-    Choice,
+    ChoiceAxis,
     Point,
     Problem,
     Progress,
@@ -90,7 +90,7 @@ def _descent(space: Space, network: Network, n_steps: int) -> Iterator[Floats | 
     axes = [
         axis
         for axis in space.axes
-        if not isinstance(axis, Choice) and action_set.schema[axis.at].kind in MOVED
+        if not isinstance(axis, ChoiceAxis) and action_set.schema[axis.at].kind in MOVED
     ]
     if not axes:
         return

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from trust_recourse.io.progress import Progress as Progress
     from trust_recourse.question.question import Point as Point
     from trust_recourse.question.question import Problem as Problem
-    from trust_recourse.search.blackbox.space import Choice as Choice
+    from trust_recourse.search.blackbox.space import ChoiceAxis as ChoiceAxis
     from trust_recourse.search.blackbox.space import Space as Space
     from trust_recourse.search.blackbox.tpe import tpe as tpe
     from trust_recourse.search.blackbox.trials import Tried as Tried
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BLACK_BOX": "search.engines",
-    "Choice": "search.blackbox.space",
+    "ChoiceAxis": "search.blackbox.space",
     "Exact": "search.exact",
     "Point": "question.question",
     "Problem": "question.question",
