@@ -47,11 +47,9 @@ from experiments.peers import BUILT, SCRIPTS, START_SECONDS, built_of, converse
 from measured import RESULTS, Busy, surroundings, timed
 from record import Record, write_between
 from tree_tables import beaten
-from trust_recourse import Recourse, Schema
-from trust_recourse.io.progress import Progress
+from trust_recourse import Recourse, Schema, Target
 from trust_recourse.models import Additive, Grid
-from trust_recourse.question import Problem, Target
-from trust_recourse.search.exact import Exact
+from trust_recourse.search import Exact, Problem, Progress
 
 LEVELS = (0.5, 0.7, 0.85)
 BINS = 10

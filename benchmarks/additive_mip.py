@@ -22,8 +22,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array, vstack
 
 from rivals import Told
-from trust_recourse.question import Problem, Target
-from trust_recourse.search.exact import Exact
+from trust_recourse import Target
+from trust_recourse.search import Exact, Problem
 
 LARGE = 10_000  # columns, from which on a program is solved in a process of its own
 FINER = 1e3  # that costs are told larger by: HiGHS ends where 1e-6 of them is left to save

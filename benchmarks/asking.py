@@ -12,12 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from measured import timed
-from trust_recourse import PTMClassifier
+from trust_recourse import PTMClassifier, Status, Target
 from trust_recourse.models.tsetlin.inputs import resting_vote
 from trust_recourse.models.tsetlin.links import Logistic, VoteLink
-from trust_recourse.question import Problem, Status, Target
-from trust_recourse.search.blackbox.tpe import tpe
-from trust_recourse.search.exact import Exact
+from trust_recourse.search import Exact, Problem, tpe
 
 SEED = 0
 LINKS = ("margin", "vote")

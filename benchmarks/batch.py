@@ -53,10 +53,10 @@ from trust_recourse import PTMClassifier, Recourse, Schema, load
 from trust_recourse.population import batch
 from trust_recourse.population.batch.people import people
 from trust_recourse.population.batch.run import PartWork, answered
-from trust_recourse.question.vocabulary import BATCH_BOXES as NODES
 
 HERE = Path(__file__)
 RESULT = RESULTS / "batch.json"
+NODES = 100_000  # boxes for each person: what `batch` allows where a question has no limit
 WORK = Path(tempfile.gettempdir()) / f"trust-recourse-batch-{os.getuid()}"
 SHARE = 1 / 7  # of borrowers below the line
 ASKED = 20_000

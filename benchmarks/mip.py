@@ -18,9 +18,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array, csr_array
 
-from trust_recourse.io.arrays import Floats
 from trust_recourse.models import SumModel
-from trust_recourse.models.subproblem import Candidates
 
 STATUS = {0: "optimal", 1: "limit", 2: "infeasible"}
 
@@ -37,7 +35,7 @@ class Solved(NamedTuple):
 def solve(
     model: SumModel,
     wanted: int,
-    features: Sequence[Candidates],
+    features: Sequence[tuple[np.ndarray, ...]],
     needed: float,
     time_limit: float = math.inf,
 ) -> Solved:
@@ -83,7 +81,7 @@ def solve(
     return Solved(cost, bound, status, seconds)
 
 
-def least_costs(model: SumModel, features: Sequence[Candidates]) -> Floats:
+def least_costs(model: SumModel, features: Sequence[tuple[np.ndarray, ...]]) -> np.ndarray:
     """What the cheapest value in each cell costs, all cells in one row; ∞ where none is allowed."""
     costs = np.full(int(model.grid.sizes.sum()), math.inf)
     for at, each in zip(model.grid.first_cell, features, strict=True):

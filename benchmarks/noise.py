@@ -19,7 +19,7 @@ import numpy as np
 from experiments import data
 from measured import RESULTS, Busy, cpu, surroundings
 from trust_recourse import PTMClassifier, Recourse, Schema
-from trust_recourse.answers.robustness import copies
+from trust_recourse.answers import copies
 
 RESULT = RESULTS / "noise.json"
 ANSWERS, RADIUS, SIGMA, REFERENCE, PART, SEED = 50, 0.02, 0.01, 1_000_000, 20_000, 0

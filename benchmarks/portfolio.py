@@ -38,10 +38,8 @@ from experiments.engines.gp import GP
 from experiments.engines.wachter import WACHTER
 from experiments.runner import commit_here
 from measured import RESULTS, surroundings
-from trust_recourse import Recourse
-from trust_recourse.io.progress import Progress
-from trust_recourse.question import Problem, Target
-from trust_recourse.search.engines import BLACK_BOX
+from trust_recourse import Recourse, Target
+from trust_recourse.search import BLACK_BOX, Problem, Progress
 
 SEED, CALLS, PEOPLE, LEVELS = 0, 200, 5, (0.5, 0.7, 0.85)
 DRAWS = (0, 1, 2)  # of people; the portfolio's settings were chosen on the first two

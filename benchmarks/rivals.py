@@ -31,10 +31,9 @@ from scipy.sparse import csr_array
 from scipy.special import expit
 
 from experiments.peers import BUILT, SCRIPTS, START_SECONDS, built_of, converse
-from trust_recourse.question import Problem, Target
-from trust_recourse.schema.multiples import multiple_above, multiple_below
-from trust_recourse.schema.relations import AtMost
-from trust_recourse.search.exact import Exact
+from trust_recourse import AtMost, Target
+from trust_recourse.schema import FeatureActions
+from trust_recourse.search import Exact, Problem
 
 NO_LIMIT = 2**62  # boxes
 NOT_ALLOWED = 1e3  # a cost that nobody pays
@@ -268,9 +267,10 @@ class TreeCF:
         found = explainer.recourse_region(action_set.own, codes, self.target(level), mode=mode)
         spent = time.perf_counter() - begun
         ends = {
-            f.name: (multiple_above(f.step, float(a)), multiple_below(f.step, float(b)))
+            f.name: (on_steps.at_least(float(a)), on_steps.at_most(float(b)))
             for f, a, b, away in zip(self.schema, found.lo, found.hi, moved, strict=True)
             if away
+            for on_steps in [FeatureActions(math.nan, step=f.step)]
         }
         return ends, spent
 

@@ -59,7 +59,7 @@ from experiments.data import (
 from measured import RESULTS, Busy, cpu_of_all, surroundings, timed
 from record import write_between
 from trust_recourse import Recourse
-from trust_recourse.answers.robustness import noise
+from trust_recourse.answers import noise
 
 AT_MOST_SECONDS = 60  # for each question, of wall clock
 LIMIT = {"time_limit": AT_MOST_SECONDS}

@@ -13,8 +13,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from record import write_between
-from trust_recourse.answers.plot.style import LINES, plain_frame
 
+LINES = (("#0072B2", "o", "-"), ("#D55E00", "s", "--"), ("#009E73", "^", "-."))  # of a level each
 PROVED = ("optimal", "infeasible")
 NO_ANSWER = ("misses", "not_allowed", "failed")
 FOUND = ("optimal", "feasible")  # allowed, and the library says that it meets the target
@@ -349,4 +349,6 @@ def _panel(ax, points, name):
         cut = part[part["open"] > 0]
         ax.plot(cut["at"], cut[name], linestyle="", markerfacecolor="white", **look)
     ax.set_yscale("log")
-    plain_frame(ax)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(alpha=0.25, linewidth=0.6)
+    ax.set_axisbelow(True)

@@ -43,7 +43,7 @@ from experiments import data
 from measured import RESULTS, Busy, surroundings
 from record import Record
 from trust_recourse import Recourse, Schema
-from trust_recourse.io.progress import Progress
+from trust_recourse.search import Progress
 
 SEED = 0
 LEVELS = (0.5, 0.7, 0.85)

@@ -23,7 +23,7 @@ from sklearn.model_selection import train_test_split
 from experiments import data
 from experiments.frame import Table, Unit
 from trust_recourse import Cost, PTMClassifier, Recourse
-from trust_recourse.answers.robustness import copies, noise
+from trust_recourse.answers import copies, noise
 
 PART = "beyond"
 SEED = 42

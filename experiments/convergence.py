@@ -15,8 +15,7 @@ from experiments.engines.gp import gp
 from experiments.frame import Table, Unit
 from experiments.people import queries, recourse
 from trust_recourse import Target
-from trust_recourse.question import Problem
-from trust_recourse.search.blackbox.tpe import tpe
+from trust_recourse.search import Problem, tpe
 
 LEVEL = 0.85
 LINK = "vote"

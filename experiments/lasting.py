@@ -41,7 +41,6 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from experiments import data as tables_of
 from experiments.frame import Table, Unit
 from trust_recourse import PTMClassifier, Recourse, Retrained, Schema, bootstraps
-from trust_recourse.models.readers.read_model import as_read
 
 SEED = 42
 MOST_ROWS = 2_500  # to learn from
@@ -158,7 +157,7 @@ class World:
         ends = np.cumsum([0, *SETS.values()])
         sets = [anew[a:b] for a, b in pairwise(ends)]
         recourse = Recourse(model, schema, cost="l1", bootstraps=Retrained(*sets[:3]))
-        fresh = [as_read(other, schema).score_of(1) for other in sets[3]]
+        fresh = [Recourse(other, schema).score for other in sets[3]]
         free = tuple(schema.position(each) for each in FREE[name])
         rest, learnt = X.iloc[order[len(rows) :]], (X.iloc[rows], y[rows])
         return cls(recourse, fresh, rest, free, model, learnt)

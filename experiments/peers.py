@@ -32,7 +32,7 @@ from experiments.frame import Table, Unit
 from experiments.paper import SEED, TITLES, split
 from experiments.people import queries, recourse
 from trust_recourse import Recourse, Target
-from trust_recourse.answers.robustness import copies
+from trust_recourse.answers import copies
 
 LEVELS = (0.5, 0.85)
 RADIUS = 0.03  # three times the noise that robustness is measured by

@@ -31,9 +31,8 @@ from experiments.frame import Table, Unit
 from experiments.paper import MACHINE, SEED, split
 from experiments.people import Query, queries, recourse
 from trust_recourse import Cost, PTMClassifier, Recourse, Target
-from trust_recourse.answers.robustness import copies
-from trust_recourse.question import Problem
-from trust_recourse.search.blackbox.tpe import tpe
+from trust_recourse.answers import copies
+from trust_recourse.search import Problem, tpe
 
 TWICE = 2  # seeds, of those of Table 2: searches are dear
 SWAPPED = ("iris", "haberman")  # tables of two named classes: the paper does not say which is 1

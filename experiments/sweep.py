@@ -18,7 +18,7 @@ from experiments.frame import Table, Unit
 from experiments.people import LINKS, queries, recourse
 from experiments.table2 import SIGMA
 from trust_recourse import PTMClassifier
-from trust_recourse.answers.robustness import noise
+from trust_recourse.answers import noise
 from trust_recourse.report import expected_calibration_error, reliability_curve
 
 CALIBRATIONS = (None, "sigmoid", "isotonic")

@@ -36,9 +36,8 @@ from experiments.frame import Table, Unit
 from experiments.notes import DEARER, why
 from experiments.people import EVERY_LINK, LINKS, queries, recourse
 from trust_recourse import Cost, Recourse, Status, Target
-from trust_recourse.answers.robustness import copies, noise
-from trust_recourse.question import Problem
-from trust_recourse.search.blackbox.tpe import tpe
+from trust_recourse.answers import copies, noise
+from trust_recourse.search import Problem, tpe
 
 PASSES, METRIC_PASSES = 50, 100  # Monte Carlo, in the search and for the metrics
 SIGMA, COPIES = 0.01, 50

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import os
@@ -217,3 +218,83 @@ def test_every_optional_package_has_a_contract(extra):
     texts = PYPROJECT["project"]["optional-dependencies"][extra]
     for package in {re.match(r"[\w-]+", text)[0] for text in texts} - {"trust-recourse"}:
         assert names[package] & held, f"no contract says where {package} may be imported"
+
+
+# ---------------------------------------------------------------- benchmarks and experiments
+
+# What may use private names, and why. `_private` stands for attributes with an underscore.
+INSIDE = {
+    "benchmarks/additive.py": {"_private": "forgets a library's answers, to ask it again"},
+    "benchmarks/asking.py": {
+        "models.tsetlin.links": "one trained machine read by several links",
+        "_private": "the same",
+    },
+    "benchmarks/batch.py": {
+        "population.batch.people": "times the stages of a batch",
+        "population.batch.run": "the same",
+    },
+    "benchmarks/journey.py": {
+        "__main__": "times the stages of a command",
+        "cli.question": "the same",
+        "_private": "counts what the import system loads",
+    },
+    "benchmarks/ledger.py": {
+        "ledger": "fills a database without the checks of a Ledger",
+        "ledger.entries": "the same",
+        "ledger.promises": "the same",
+        "ledger.store": "the same",
+        "_private": "the same",
+    },
+    "benchmarks/machine.py": {
+        "models.tsetlin.literals": "times single epochs of training",
+        "models.tsetlin.training": "the same",
+        "_private": "the same",
+    },
+    "benchmarks/page.py": {"web.page.screen": "a page whose state has a clock"},
+    "benchmarks/reasons.py": {
+        "report.reasons": "compares the methods of a letter's reasons",
+        "report.shortfall": "the same",
+    },
+    "experiments/honest.py": {"_private": "one trained machine read by two links"},
+}
+ROOMS = {"plot", "batch"}  # public modules within a public one
+OF_TUPLES = {"_asdict", "_fields", "_make", "_replace"}  # public names of named tuples
+
+
+def public_modules():
+    """The modules of docs/stability.md; of some only a module within them is named."""
+    told = (ROOT / "docs" / "stability.md").read_text(encoding="utf-8")
+    found = {"trust_recourse", "trust_recourse.answers.plot"}
+    for module, names in re.findall(
+        r"^\| `(trust_recourse[\w.]*)` \| (.*?) \|", told, re.MULTILINE
+    ):
+        within = re.findall(r"`(\w+)\.\w+`", names)
+        found |= {f"{module}.{each}" for each in within} or {module}
+    return found
+
+
+def private_names(path):
+    """What a file uses of the package that is not public: modules, names, and attributes."""
+    public, found, text = public_modules(), set(), path.read_text(encoding="utf-8")
+    if "trust_recourse" not in text:  # it runs in another environment
+        return found
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("trust_recourse"):
+            listed = getattr(import_module(node.module), "__all__", None)
+            hidden = listed is not None and {each.name for each in node.names} - {*listed, *ROOMS}
+            if node.module not in public or hidden:
+                found.add(node.module.removeprefix("trust_recourse."))
+        named = isinstance(node, ast.Attribute) and re.match("_[a-z]", node.attr)
+        if named and node.attr not in OF_TUPLES:
+            owner = node.value.id if isinstance(node.value, ast.Name) else ""
+            found |= set() if owner in ("self", "cls") else {"_private"}
+    return found
+
+
+@pytest.mark.parametrize("folder", ["benchmarks", "experiments"])
+def test_benchmarks_and_experiments_use_public_names(folder):
+    files = sorted((ROOT / folder).rglob("*.py"))
+    assert files
+    found = {str(file.relative_to(ROOT)): private_names(file) for file in files}
+    expected = {name: set(INSIDE.get(name, ())) for name in found}
+    assert found == expected

@@ -12,10 +12,7 @@ import numpy as np
 from bayes_opt.constraint import ConstraintModel
 from threadpoolctl import threadpool_limits
 
-from trust_recourse.io.progress import Progress
-from trust_recourse.search.blackbox.space import Space
-from trust_recourse.search.blackbox.trials import Tried, check_trials, pareto
-from trust_recourse.search.engines import SearchEngine
+from trust_recourse.search import Progress, SearchEngine, Space, Tried, check_trials, pareto
 
 CANDIDATES = 200  # rows of which the Gaussian processes choose the next to try
 

@@ -29,13 +29,21 @@ from itertools import chain, islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from trust_recourse.io.progress import Progress
-from trust_recourse.io.scalars import Floats
-from trust_recourse.question import Point, Problem
-from trust_recourse.search.blackbox.space import Choice, Space
-from trust_recourse.search.blackbox.trials import Confidence, Tried, check_trials
-from trust_recourse.search.engines import SearchEngine
+from trust_recourse.search import (
+    ChoiceAxis,
+    Point,
+    Problem,
+    Progress,
+    SearchEngine,
+    Space,
+    Tried,
+    check_trials,
+)
+
+Floats = NDArray[np.float64]
+Confidence = Callable[[Floats], Floats]  # rows of codes → the wanted class's confidence
 
 DISTANCE = 0.5  # λ, the weight of the distance in the loss
 LESS = 0.05  # taken off it whenever the steps are used up
@@ -82,7 +90,7 @@ def _descent(space: Space, network: Network, n_steps: int) -> Iterator[Floats | 
     axes = [
         axis
         for axis in space.axes
-        if not isinstance(axis, Choice) and action_set.schema[axis.at].kind in MOVED
+        if not isinstance(axis, ChoiceAxis) and action_set.schema[axis.at].kind in MOVED
     ]
     if not axes:
         return

@@ -62,7 +62,7 @@ def always(_, boxes):
         (Implication, "goal", lambda _, before: before),
         (branch_and_bound, "ROUNDING", -1e-3),
         (checker, "_JUDGES", (always,) * len(checker._JUDGES)),
-        (ranges, "loss", lambda *_: None),
+        (ranges, "counterexample", lambda *_: None),
         (ranges._Search, "widest", lambda _, box, __: box),
     ],
 )

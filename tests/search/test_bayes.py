@@ -21,7 +21,7 @@ from trust_recourse.question import Point, Problem, Target
 from trust_recourse.question.cost import Cost
 from trust_recourse.schema import Feature, Schema, SchemaError
 from trust_recourse.search.blackbox.portfolio import portfolio
-from trust_recourse.search.blackbox.space import Choice, Space
+from trust_recourse.search.blackbox.space import ChoiceAxis, Space
 from trust_recourse.search.blackbox.spheres import spheres
 from trust_recourse.search.blackbox.tpe import tpe
 from trust_recourse.search.blackbox.trials import pareto
@@ -122,7 +122,7 @@ def test_a_row_and_its_place_in_the_unit_cube_are_one(seed):
     for axis in space.axes:
         own = action_set.own[axis.at]
         values = [own, *(axis.draw(rng) for _ in range(30))]
-        if not isinstance(axis, Choice) and not np.isnan(own):
+        if not isinstance(axis, ChoiceAxis) and not np.isnan(own):
             around = np.array([*values, *rng.uniform(-60, 60, 30)])
             actions = action_set.actions[axis.at]
             nearest = axis.nearest(around)

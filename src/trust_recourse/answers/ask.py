@@ -44,7 +44,7 @@ from trust_recourse.search.engines import BLACK_BOX, UNREAD, SearchEngine, black
 from trust_recourse.search.exact import Answer, Exact, Keep
 from trust_recourse.search.fewest import fewest_changes
 from trust_recourse.search.formulation import SecondConstraint
-from trust_recourse.search.frontier import FINEST, Frontier
+from trust_recourse.search.frontier import FINEST, FrontierSearch
 from trust_recourse.search.geometry import Robust
 from trust_recourse.search.highest import Climb
 from trust_recourse.search.sparsify import marginal_confidence, sparsified
@@ -549,7 +549,7 @@ def frontier(
         if engine.stopped:
             ended = "time_limit" if engine.late else "node_limit"
     else:
-        search = Frontier(engine, targets, resolution, max_steps)
+        search = FrontierSearch(engine, targets, resolution, max_steps)
         search.run()
         points = search.points
         ended, low, high = search.ended, search.low, search.high

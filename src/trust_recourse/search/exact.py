@@ -96,7 +96,8 @@ class Exact:
 
     def about(self, problem: Problem, spent: int, share: float = 1.0) -> Exact:
         """The same for another problem, after so many boxes, with a share of the limits left."""
-        most, until, asked = share * (self.node_limit - spent), self._deadline, self.asked
+        asked, most = self.asked, share * (self.node_limit - spent)
+        until = asked.clock.deadline
         return Exact(
             asked.score,
             problem,
@@ -195,7 +196,10 @@ class Exact:
             met_by: list[Point] = []
             accept = self._accept(search, met_by, keep)
             much = -math.inf if fewer is None else most * AGAIN
-            found = self._best(search, within.score, accept, factor, much)
+            try:
+                found = search.best(*asked.interval(within.score), accept, factor, much)
+            except MemoryError:  # the search around a point ends undecided, so this one does
+                found = Found(None, search.bound, stopped=True)
             point, nodes = met_by[-1] if met_by else point, nodes + search.nodes
             if not found.early:
                 return _Descent(point, shown, nodes, search, found)
@@ -214,15 +218,6 @@ class Exact:
             return accepted
 
         return accept
-
-    def _best(
-        self, search: BranchAndBound, score: Score, accept: Accept, factor: float, much: float
-    ) -> Found:
-        """`search.best`; where the search around a point ends undecided, it ends there, too."""
-        try:
-            return search.best(*self.asked.interval(score), accept, factor, much)
-        except MemoryError:
-            return Found(None, search.bound, stopped=True)
 
     def _most_confident(self, search: BranchAndBound, point: Point, found: Ints | None) -> Point:
         """The most confident point that costs as much as one, after the search for that."""
@@ -415,7 +410,7 @@ class Exact:
     @property
     def late(self) -> bool:
         """Whether time is up."""
-        return time.monotonic() >= self._deadline
+        return time.monotonic() >= self.asked.clock.deadline
 
     @property
     def ceiling(self) -> float:
@@ -435,16 +430,12 @@ class Exact:
         number = self.asked.beyond(confidence) + self.asked.side * 5 * ROUNDING
         return max(self.asked.confidence(number), math.nextafter(confidence, 2.0))
 
-    @property
-    def _deadline(self) -> float:
-        return self.asked.clock.deadline
-
     def _search(self, within: Reduction, spent: int = 0) -> BranchAndBound:
         """The search of a question within the limits that are left after so many boxes."""
         asked = self.asked
         of_all = within.score is self.searched
         search = asked.whole if of_all else asked.smaller(within.features, within.score)
-        search.deadline, search.node_limit = self._deadline, self.node_limit - spent
+        search.deadline, search.node_limit = asked.clock.deadline, self.node_limit - spent
         return search
 
 

@@ -26,7 +26,7 @@ COUNTING = 0.5  # share of the limits for the first search, of the number of cha
 MUCH = 0.1  # search again with a lower price if the cost fell below this share of the last
 
 
-class Found(NamedTuple):
+class FewestAnswer(NamedTuple):
     """The answer, in the question's own cost, and what is known of the number of changes."""
 
     answer: Answer
@@ -34,7 +34,7 @@ class Found(NamedTuple):
     limited: Exact  # the engine that a limit stopped, if one did
 
 
-def fewest_changes(engine: Exact, cheapest: Cheapest, gap: float) -> Found:
+def fewest_changes(engine: Exact, cheapest: Cheapest, gap: float) -> FewestAnswer:
     """The cheapest answer among those of the fewest changes."""
     problem, cap = uncapped(engine.problem)
     counting = engine.about(counted(problem), 0, COUNTING)
@@ -42,7 +42,7 @@ def fewest_changes(engine: Exact, cheapest: Cheapest, gap: float) -> Found:
     number = cheapest(counting, 1.0 / (len(problem.action_set.schema.actionable) + 1))
     least = at_least(number.lower_bound)
     if least > cap or (number.point is None and not number.stopped):
-        return Found(Answer(None, math.inf, False, number.nodes), None, counting)
+        return FewestAnswer(Answer(None, math.inf, False, number.nodes), None, counting)
     if number.point is None or _number(problem, number.point) > cap:
         answer = cheapest(engine.about(engine.problem, number.nodes), gap)
         answer = answer._replace(nodes=answer.nodes + number.nodes)
@@ -51,11 +51,13 @@ def fewest_changes(engine: Exact, cheapest: Cheapest, gap: float) -> Found:
         answer = _of_few(engine.about(problem, number.nodes), cheapest, known, gap)
         answer = answer._replace(nodes=answer.nodes + number.nodes)
     if answer.point is None:
-        return Found(answer, None, engine)
+        return FewestAnswer(answer, None, engine)
     most = _number(problem, answer.point)
     fewest = Fewest(most, int(min(least, most)))
     limited = engine if answer.stopped or fewest.proved else counting
-    return Found(answer._replace(stopped=answer.stopped or not fewest.proved), fewest, limited)
+    return FewestAnswer(
+        answer._replace(stopped=answer.stopped or not fewest.proved), fewest, limited
+    )
 
 
 def _of_few(engine: Exact, cheapest: Cheapest, known: Point, gap: float) -> Answer:

@@ -10,12 +10,13 @@ that is not there is −1. The arithmetic is that of `schema.derived`, to the sa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from trust_recourse.io.arrays import Floats, Ints
+from trust_recourse.models.grid import Grid
 from trust_recourse.models.subproblem import Candidates
 from trust_recourse.schema import ActionSet
 from trust_recourse.schema.derived import Follows
@@ -50,17 +51,26 @@ class Following(NamedTuple):
 def following(
     action_set: ActionSet,
     features: Sequence[Candidates],
-    ends: Sequence[Floats],
+    grid: Grid,
     follows: Sequence[Follows],
+    listed: Sequence[Candidates],
+    sloped: Collection[int],
 ) -> Following:
-    """The arrays of some derived columns; `ends` are those of the cells of every column."""
+    """The arrays of some derived columns.
+
+    A candidate of a sloped column stands for the values up to it from the one before among those
+    that are `listed`, any other for what lies in its cell of the grid.
+    """
     records: list[int] = []
     formulas: list[float] = []
     n = sum(len(each.codes) for each in features) if follows else 0
     low, high = np.full(n, -np.inf), np.full(n, np.inf)
     first = np.cumsum([0, *(len(each.codes) for each in features)])
     for each in follows:
-        codes, edges = features[each.at].codes, ends[each.at]
+        codes, edges = features[each.at].codes, grid.ends(each.at)
+        if each.at in sloped:
+            every = listed[each.at].codes
+            edges = np.array([-np.inf, *every[~np.isnan(every)], np.inf])
         raw = np.array([before_rounding(float(edge), each.step) for edge in edges])
         at = np.searchsorted(edges, codes[~np.isnan(codes)])
         known = slice(first[each.at], first[each.at] + len(at))

@@ -187,15 +187,9 @@ class Formulation:
 
     def _following(self, features: Sequence[Candidates]) -> Following:
         """The derived columns: a candidate stands for what lies in its cell, or for itself."""
-        follows = self.problem.action_set.follows
-        if not follows:
-            return Following()
         grid = self._grid if self.around is None or self.score.lists else self.around.grid
-        ends = [grid.ends(f) for f in range(len(features))]
-        for f in {each.at for each in follows} & set(self.score.sloped):
-            codes = self.features[f].codes
-            ends[f] = np.array([-math.inf, *codes[~np.isnan(codes)], math.inf])
-        return following(self.problem.action_set, features, ends, follows)
+        action_set, sloped = self.problem.action_set, self.score.sloped
+        return following(action_set, features, grid, action_set.follows, self.features, sloped)
 
     def reduced(
         self,

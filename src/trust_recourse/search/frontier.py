@@ -42,7 +42,7 @@ class Window(NamedTuple):
     inside: Reduction
 
 
-class Frontier:
+class FrontierSearch:
     """The points of one person's frontier, as far as they are proved."""
 
     def __init__(

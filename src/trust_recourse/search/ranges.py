@@ -36,7 +36,7 @@ from trust_recourse.schema.derived import Follows
 from trust_recourse.schema.multiples import moved, multiple_above, multiple_below
 from trust_recourse.search.candidates import candidates, multiples
 from trust_recourse.search.counterexample import counterexample
-from trust_recourse.search.following import Following, following
+from trust_recourse.search.following import following
 
 ORDERED = ("number", "integer", "ordinal")
 DOUBLINGS = 20  # of a step: values of a number with a slope are not looked at further out
@@ -320,7 +320,8 @@ class _Search:
         score = self.score.on(columns)
         if score is not None:
             columns = [c._replace(cells=np.arange(len(c.codes), dtype=np.int32)) for c in columns]
-        follows = self._following(columns) if self._follows else Following()
+        grid, sloped = self.score.grid, self.score.sloped
+        follows = following(self.action_set, columns, grid, self._follows, columns, sloped)
         return counterexample(
             self.score if score is None else score, [column.cells for column in columns],
             self.least, self.most, columns if self._follows else (), follows,
@@ -341,13 +342,6 @@ class _Search:
         """All that every feature may become, of which derived columns need theirs."""
         grid, sloped = self.score.grid, self.score.sloped
         return candidates(grid, self.action_set, self.cost, sloped)
-
-    def _following(self, columns: Sequence[Candidates]) -> Following:
-        ends = [self.score.grid.ends(f) for f in range(len(columns))]
-        for f in {each.at for each in self._follows} & set(self.score.sloped):
-            codes = columns[f].codes
-            ends[f] = np.array([-math.inf, *codes[~np.isnan(codes)], math.inf])
-        return following(self.action_set, columns, ends, self._follows)
 
     # ------------------------------------------------------------ places
 

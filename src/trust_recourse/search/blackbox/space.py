@@ -26,7 +26,7 @@ MOST_REPAIRS = 64  # rows looked at to repair one suggestion
 
 
 @dataclass(frozen=True, eq=False)
-class Levels:
+class LevelsAxis:
     """An axis of listed values in order; the coordinate is the rank."""
 
     at: int  # the feature's position
@@ -59,7 +59,7 @@ class Levels:
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class ChoiceAxis:
     """An axis of values without an order: one coordinate each, of which the largest is chosen."""
 
     at: int
@@ -82,7 +82,7 @@ class Choice:
 
 
 @dataclass(frozen=True, eq=False)
-class Span:
+class SpanAxis:
     """A continuous axis, or one of too many values to list; the coordinate is the share of it.
 
     What lies within `STAYS` of the person's own value is their own value. A missing one has no
@@ -128,7 +128,7 @@ class Span:
         return self.value(rng.random(1))
 
 
-Axis: TypeAlias = Levels | Choice | Span
+Axis: TypeAlias = LevelsAxis | ChoiceAxis | SpanAxis
 
 
 def _axis(at: int, feature: Feature, actions: FeatureActions) -> Axis | None:
@@ -143,10 +143,10 @@ def _axis(at: int, feature: Feature, actions: FeatureActions) -> Axis | None:
     try:
         values = actions.values()
     except SchemaError:  # continuous, or too many
-        return Span(at, feature.name, actions, low, high)
+        return SpanAxis(at, feature.name, actions, low, high)
     if len(values) < 2:
         return None
-    kind = Choice if feature.kind == "category" else Levels
+    kind = ChoiceAxis if feature.kind == "category" else LevelsAxis
     return kind(at, feature.name, values)
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from trust_recourse.io.progress import Progress
 from trust_recourse.io.scalars import Floats
 from trust_recourse.question import Point, Problem
-from trust_recourse.search.blackbox.space import Axis, Choice, Levels, Space, Span
+from trust_recourse.search.blackbox.space import Axis, ChoiceAxis, LevelsAxis, Space, SpanAxis
 from trust_recourse.search.blackbox.trials import Confidence, Tried, check_trials
 
 LAYER = 0.2  # how much further out each layer reaches, in scaled units
@@ -85,12 +85,12 @@ def _drawn(space: Space, inner: float, count: int, rng: np.random.Generator) -> 
     return rows
 
 
-def _round_axes(space: Space) -> Iterator[Levels | Span]:
+def _round_axes(space: Space) -> Iterator[LevelsAxis | SpanAxis]:
     """The axes along which a distance from the person can grow."""
     for axis in space.axes:
         known = not math.isnan(space.action_set.own[axis.at])
         boolean = space.action_set.schema[axis.at].kind == "boolean"
-        if known and not boolean and not isinstance(axis, Choice):
+        if known and not boolean and not isinstance(axis, ChoiceAxis):
             yield axis
 
 

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from trust_recourse.io.scalars import Floats
 from trust_recourse.question import Target
-from trust_recourse.search.blackbox.space import Choice, Space
+from trust_recourse.search.blackbox.space import ChoiceAxis, Space
 from trust_recourse.search.blackbox.trials import Tried, pareto, rank
 
 ROUNDS = 20
@@ -117,7 +117,7 @@ def _child(space: Space, parents: list[Floats], rng: np.random.Generator) -> Flo
             row[axis.at] = own[axis.at]
         elif lot < ANYWHERE:
             row[axis.at] = axis.draw(rng)
-        elif lot < BACK and not isinstance(axis, Choice):
+        elif lot < BACK and not isinstance(axis, ChoiceAxis):
             here, home = (axis.place(float(codes[axis.at])) for codes in (row, own))
             away = jolt * rng.normal() if lot < ASIDE else (home - here) * rng.random() ** 2
             row[axis.at] = axis.value(np.clip(here + away, 0.0, 1.0))

@@ -14,7 +14,7 @@ import numpy as np
 from trust_recourse.io.extras import needed
 from trust_recourse.io.progress import Progress
 from trust_recourse.question import Point, Problem, Target
-from trust_recourse.search.blackbox.space import Axis, Choice, Space, Span
+from trust_recourse.search.blackbox.space import Axis, ChoiceAxis, Space, SpanAxis
 from trust_recourse.search.blackbox.trials import Confidence, Tried, check_trials, shortfall
 
 if TYPE_CHECKING:
@@ -88,10 +88,10 @@ def _study(seed: int) -> Study:
 
 def _suggested(axis: Axis, trial: Trial) -> float:
     """The value that Optuna's sampler suggests for a feature."""
-    if isinstance(axis, Span):
+    if isinstance(axis, SpanAxis):
         return axis.value(np.array([trial.suggest_float(axis.name, 0.0, 1.0)]))
     ranks = range(len(axis.values))
-    if isinstance(axis, Choice):
+    if isinstance(axis, ChoiceAxis):
         return float(axis.values[trial.suggest_categorical(axis.name, list(ranks))])
     return float(axis.values[trial.suggest_int(axis.name, 0, ranks[-1])])
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from trust_recourse.io.scalars import Floats, Ints
 from trust_recourse.question import Point, changed
-from trust_recourse.search.blackbox.space import Axis, Choice, Levels
+from trust_recourse.search.blackbox.space import Axis, ChoiceAxis, LevelsAxis
 from trust_recourse.search.blackbox.trials import Tried, rank
 
 # In shares of an axis.
@@ -119,7 +119,7 @@ class Walk:
     def _looks(self, axis: Axis) -> Iterator[tuple[float, Floats]]:
         """Where to look at an axis, and the allowed row with its value there."""
         here, own = (_place(axis, codes[axis.at]) for codes in (self.at.codes, self.own))
-        if isinstance(axis, Choice):
+        if isinstance(axis, ChoiceAxis):
             places = {own, *self._categories(axis)}
         else:
             sides = [up for up in (False, True) if here != own or (axis, up) not in self.idle]
@@ -133,7 +133,7 @@ class Walk:
             if (kept := self.space.kept(row)) is not None:
                 yield place, kept
 
-    def _categories(self, axis: Choice) -> list[float]:
+    def _categories(self, axis: ChoiceAxis) -> list[float]:
         """Some ranks of a category whose change alone costs less than the best answer."""
         ranks = [float(at) for at in range(len(axis.values)) if self._pays(axis, float(at))]
         if len(ranks) <= CATEGORIES:
@@ -142,7 +142,7 @@ class Walk:
 
     def _end(self, axis: Axis, here: float, up: bool) -> float:
         """How far to look to a side: the reach, as far as it costs less than the best answer."""
-        level = 1 / (len(axis.values) - 1) if isinstance(axis, Levels) else 0.0
+        level = 1 / (len(axis.values) - 1) if isinstance(axis, LevelsAxis) else 0.0
         reach = max(self.reach, level)
         end = min(here + reach, 1.0) if up else max(here - reach, 0.0)
         back = np.linspace(end, here, GRID).tolist()
@@ -162,7 +162,7 @@ class Walk:
         """What an axis may do: a category what was looked at, else what lies between, too."""
         places, gains = np.array(sorted(known.items())).T
         listed = places
-        if not isinstance(axis, Choice):
+        if not isinstance(axis, ChoiceAxis):
             here, own = (_place(axis, codes[axis.at]) for codes in (self.at.codes, self.own))
             around = here + self.reach * np.linspace(-1.0, 1.0, 2 * GRID - 1)
             every = np.concatenate([places, around, np.linspace(here, own, GRID)])
@@ -236,12 +236,12 @@ class Knapsack:
 def _place(axis: Axis, value: float) -> float:
     """Where a value is: of a category its rank, else its share of the axis."""
     place = axis.place(value)
-    return float(np.argmax(place) if isinstance(axis, Choice) else place[0])
+    return float(np.argmax(place) if isinstance(axis, ChoiceAxis) else place[0])
 
 
 def _value(axis: Axis, place: float) -> float:
     """The value that is there."""
-    if isinstance(axis, Choice):
+    if isinstance(axis, ChoiceAxis):
         return float(axis.values[int(place)])
     return axis.value(np.array([place]))
 
