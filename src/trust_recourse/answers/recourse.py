@@ -10,8 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from trust_recourse.answers import ask, many
-from trust_recourse.answers.result import EXTRA, Result, of_model, read, unproved
+from trust_recourse.answers import ask, file, many
+from trust_recourse.answers.certifying import EXTRA, unproved
+from trust_recourse.answers.result import Result
 from trust_recourse.answers.retraining import BootstrapEnsemble, Bootstraps
 from trust_recourse.io.frames import Frame
 from trust_recourse.io.scalars import Floats, plain, python
@@ -113,9 +114,9 @@ class Recourse:
         Schema, cost, wanted class and decision threshold are those of the file; costs and
         confidences are computed again.
         """
-        told = read(path)
+        told = file.read(path)
         if hasattr(model, "score_of"):
-            of_model(path, told, model)  # before all else of the file is believed
+            file.of_model(path, told, model)  # before all else of the file is believed
         if told.get("given_again"):
             raise ValueError(
                 f"{path}: its cost has functions of its own, which no file holds; read it by "

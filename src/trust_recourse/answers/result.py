@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from decimal import ROUND_FLOOR
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
 
+from trust_recourse.answers import certifying, text
 from trust_recourse.answers.explain import (
     FRAGILE,
     Comparison,
@@ -28,16 +26,11 @@ from trust_recourse.answers.explain import (
     places,
 )
 from trust_recourse.answers.robustness import COPIES, Robustness, radius_boxes, robustness
-from trust_recourse.certificate import Certificate, Proof, cost_parts, parts, shortened, why_not
-from trust_recourse.io import cancel, markup, strict_json
-from trust_recourse.io.files import write_whole
-from trust_recourse.io.scalars import Floats, plain
-from trust_recourse.io.wording import ceiled, level, significant, some
-from trust_recourse.models.softmax import Lead, told_shares
+from trust_recourse.certificate import Certificate
+from trust_recourse.io.wording import level, some
 from trust_recourse.question import (
     Option,
     Point,
-    Problem,
     Question,
     Radius,
     Reach,
@@ -47,10 +40,10 @@ from trust_recourse.question import (
     formatted,
     option_name,
 )
-from trust_recourse.question.fewest import Fewest, n_changes
+from trust_recourse.question.fewest import Fewest
 from trust_recourse.question.vocabulary import TIME_LIMIT
 from trust_recourse.search.binding import binding
-from trust_recourse.search.exact import Exact, Norm, Traced, radius
+from trust_recourse.search.exact import Norm, radius
 from trust_recourse.search.loss import Budget
 from trust_recourse.search.ranges import ORDERED, Range, ranges
 
@@ -59,16 +52,8 @@ if TYPE_CHECKING:
 
     from trust_recourse.answers.recourse import Recourse
 
-KIND, FORMAT = "trust-recourse result", 3
-READ = (2, 3)  # format 2 had no question
-NAMED = 3  # features that a line about them names
-OTHER = "the cheapest that leaves alone at least half of what each cheaper way changes"
-EXTRA = "a plausibility test, min_radius or survives"  # that no proof covers
 AGAIN = 1e-6  # of confidence: a library may add up one row otherwise than several
-NO_NODES = np.empty(0, np.int64)
-NO_PROOF = Proof((), NO_NODES, NO_NODES, np.empty(0))  # until it is made
 SEARCH = 10.0  # seconds for the most confident option, where the question names none of its own
-FEW_BOXES, SOME_BOXES = 64, 4096  # of a proof: no better one is looked for, and it is given up
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,30 +93,13 @@ class Result:
 
     def accepted(self, option: int = 0) -> bool:
         """Whether the model accepts an option, by the decision that the question is about."""
-        chosen = self._option(option)
+        chosen = self.option_at(option)
         return self.recourse.meets(self.decision, chosen.codes, chosen.confidence)
-
-    def refusal(self, option: int = 0) -> str:
-        """Why the model still refuses an option, in a few words; "" if it accepts the option."""
-        if self.accepted(option):
-            return ""
-        if self.decision.mode == "wins":
-            return "still refused: another class has more"
-        return f"still refused: below the decision threshold {level(self.decision.confidence)}"
 
     @property
     def verdict(self) -> str:
-        """What the model says of the person as they are, in a few words."""
-        said = "refused" if self.refused else "accepted"
-        own = self.formatted(self.confidence)
-        return f"{said}: {self.recourse.read_model.outcome.told(own)}{self.standing}"
-
-    @property
-    def standing(self) -> str:
-        """By mode "wins", whether the class has the most now, to end a sentence with; else ''."""
-        if self.decision.mode != "wins":
-            return ""
-        return "; another class has more" if self.refused else ", the most of any class"
+        """The model's decision on the person as they are, in a few words."""
+        return text.verdict(self)
 
     def check_model(self) -> None:
         """Raise `ValueError` if the model was fitted again, or changed, after this answer.
@@ -193,7 +161,7 @@ class Result:
         if norm not in ("linf", "l2", "l1"):
             raise ValueError(f"norm={norm!r}; expected 'linf', 'l2' or 'l1'")
         limits = Question(node_limit=node_limit, time_limit=time_limit)
-        codes, decision = self._option(option).codes, self.decision
+        codes, decision = self.option_at(option).codes, self.decision
         seconds = limits.time_limit
         budget = Budget(
             math.inf if limits.node_limit is None else limits.node_limit,
@@ -233,7 +201,7 @@ class Result:
         recourse, decision = self.recourse, self.decision
         return robustness(
             recourse.score_for(decision) if recourse.exact else None,
-            lambda rows: recourse.judged(rows, decision), self._option(option).codes,
+            lambda rows: recourse.judged(rows, decision), self.option_at(option).codes,
             recourse.schema, sigma,
             threshold=decision.confidence, n_copies=n_copies, random_state=random_state,
             continuous=continuous,
@@ -269,15 +237,9 @@ class Result:
         ]
         return pd.DataFrame(found, columns=["feature", "low", "high"])
 
-    def range_words(self, option: int = 0) -> dict[str, str]:
-        """The ranges of an option in words, by feature."""
-        rows = self.ranges(option).itertuples(index=False)
-        schema, actions = self.recourse.schema, self.recourse.schema.action_set(self.factual)
-        return {name: schema[name].span(low, high, actions[name]) for name, low, high in rows}
-
     def _ranges(self, at: int, feature: str | None) -> list[Range]:
         self.check_model()
-        recourse, option = self.recourse, self._option(at)
+        recourse, option = self.recourse, self.option_at(at)
         recourse.need_cells("ranges")
         if option.target in self.survival:
             raise ValueError(
@@ -310,9 +272,9 @@ class Result:
         The search takes at most as long as the question's `time_limit`; 10 s if it names none.
         """
         self.check_model()
-        return self._most_confident(None)
+        return self.most_confident(None)
 
-    def _most_confident(self, seconds: float | None) -> Reach:
+    def most_confident(self, seconds: float | None) -> Reach:
         """The same within so many seconds, from what the answers show about it."""
         asked = self.question.time_limit
         limit = SEARCH if asked in (None, TIME_LIMIT) else asked
@@ -377,119 +339,11 @@ class Result:
 
         """
         self.check_model()
-        limit = Question(time_limit=time_limit).time_limit
         self.recourse.need_cells("certificate")
         at = self._target(target)
         if at in self.proofs:
             return self.proofs[at]
-        status = self.status[at]
-        more = self.extra_constraints and EXTRA
-        reason = unproved(self.recourse.model, self.engine, more)
-        if not reason and status is Status.NOT_FOUND:
-            ended = "a limit ended the search before it found anything; give it more time"
-            unsure = "the search found nothing, but rounding hides whether there is an answer"
-            reason = ended if at in self.ended_by or self.engine != "exact" else unsure
-        if not reason and at in self.fewest and status is not Status.OPTIMAL:
-            reason = (
-                "a limit ended the search before both parts of sparse were proved; give it more "
-                "time, or ask with max_changes in place of sparse"
-            )
-        if reason:
-            raise ValueError(f"no certificate for this answer: {reason}")
-        recourse = self.recourse
-        problem = Problem(
-            recourse.schema.action_set(self.factual), at, recourse.cost, recourse.wanted_at
-        )
-        first = next((option for option in self.options if option.target == at), None)
-        bound = math.inf if first is None else first.lower_bound
-        if status is Status.OPTIMAL and first is not None:
-            bound = first.cost
-        answer = None
-        if first is not None:
-            answer = Point(first.codes, first.cost, first.confidence)
-        told = Certificate(
-            recourse.model.fingerprint_, problem, status, answer, bound, self.nodes[at], NO_PROOF
-        )
-        until = math.inf if limit is None else time.monotonic() + limit
-        try:
-            if at not in self.fewest:
-                return replace(told, proof=self._proof(told, until))
-            of_cost, of_number = parts(replace(told, fewer=NO_PROOF), problem)
-            return replace(
-                told, proof=self._proof(of_cost, until), fewer=self._proof(of_number, until)
-            )
-        except TimeoutError:
-            raise TimeoutError(
-                f"no certificate for this answer: given time_limit={limit:g}, expected seconds "
-                "enough to complete the proof; give more, or None for no limit"
-            ) from None
-
-    def _proof(self, told: Certificate, until: float) -> Proof:
-        """The proof of what a certificate says."""
-        (codes, tree, steps), shares = self._traced(
-            told.problem, told.lower_bound, told.answer, until
-        )
-        proof = Proof(codes, tree.feature, tree.cut, tree.price, shares=shares)
-        if not steps and not len(tree.memory):
-            return proof
-
-        def go_on() -> None:
-            cancel.check()
-            if time.monotonic() > until:
-                raise TimeoutError
-
-        found = replace(told, proof=proof)
-        return shortened(found, self.recourse.model, steps, tree.row, tree.memory, go_on)
-
-    def _traced(
-        self, problem: Problem, bound: float, answer: Point | None, until: float
-    ) -> tuple[Traced, tuple[float, ...]]:
-        """How all that is cheaper is ruled out and, of several classes, the shares of its tangent.
-
-        That at the answer tends to need few boxes; where there is none, that at the person's own
-        values, or at their most confident reachable ones.
-        """
-
-        def left() -> float | None:
-            seconds = until - time.monotonic()
-            if seconds <= 0.0:
-                raise TimeoutError
-            return None if seconds == math.inf else seconds
-
-        score = self.recourse.score_for(problem.target)
-        if not isinstance(score, Lead):
-            return Exact(score, problem, time_limit=left()).proof(bound), ()
-        own, found = problem.action_set.own, None
-        for last in (False, True):
-            if answer is None:
-                codes = self._furthest_within(left()) if last else own
-            else:
-                codes = own if last else answer.codes
-            q = told_shares(score.shares_at(codes))
-            limit = None if last and found is None else SOME_BOXES
-            try:
-                asked = Exact(score.proved_by(q), problem, node_limit=limit, time_limit=left())
-                made = asked.proof(bound)
-            except TimeoutError:
-                if found is None:
-                    raise
-                break
-            except MemoryError:
-                if limit is None:
-                    raise
-                continue
-            if found is None or len(made.tree.feature) < len(found[0].tree.feature):
-                found = made, tuple(q.tolist())
-            if len(made.tree.feature) <= FEW_BOXES:
-                break
-        assert found is not None
-        return found
-
-    def _furthest_within(self, seconds: float | None) -> Floats:
-        """The most confident reachable codes that so many seconds find."""
-        if seconds is None or "max_confidence" in self.__dict__:
-            return self.max_confidence.codes
-        return self._most_confident(seconds).codes
+        return certifying.certificate(self, at, time_limit)
 
     def proved(self) -> Result:
         """The same with the proof of all that is said for each target, as `certify` asks for it."""
@@ -560,12 +414,12 @@ class Result:
         )
 
     def _measured(self, at: int, sigma: float, fragile: float) -> Measured:
-        option, why = self._option(at), self.explain(at, fragile=fragile)
+        option, why = self.option_at(at), self.explain(at, fragile=fragile)
         kept = self.robustness(at, sigma)
         return Measured(
             cost=option.cost,
             changes={
-                self.recourse.schema[name].heading: self._arrow(name, change)
+                self.recourse.schema[name].heading: text.arrow(self, name, change)
                 for name, change in option.changes.items()
             },
             confidence=option.confidence,
@@ -578,10 +432,11 @@ class Result:
         )
 
     def _place(self, option: int) -> Place:
-        self._option(option)
+        self.option_at(option)
         return self._places.all[1:][option]
 
-    def _option(self, at: int) -> Option:
+    def option_at(self, at: int) -> Option:
+        """The option at a place in `options`; the error says which there are."""
         if not self.options:
             raise IndexError(
                 "this result has no options; see result.status and result.max_confidence"
@@ -628,30 +483,7 @@ class Result:
 
     def words(self, option: Option) -> str:
         """The changes of an option, in the person's own units."""
-        return "; ".join(
-            f"{self.recourse.schema[name].heading} {self._arrow(name, change)}"
-            for name, change in option.changes.items()
-        )
-
-    def reach(self, target: Target | None = None) -> str:
-        """The highest reachable confidence as text, with its changes and what each is worth.
-
-        Where a limit ended the search, the text has two bounds: at least and at most so much.
-        """
-        found = self.max_confidence
-        most, then = (self.formatted(each, target) for each in (found.most, found.confidence))
-        least = most if found.proved else f"at least {most}, at most {ceiled(found.ceiling)}"
-        moves = "; ".join(
-            f"{self.recourse.schema[name].heading} {self._arrow(name, change)}"
-            + (f" (worth {found.worth[name]:.2f})" if name in found.worth else "")
-            for name, change in found.changes.items()
-        )
-        if not moves:
-            return f"{least}: no change"
-        return f"{least}: {moves}" if then == most else f"{least}; {then} of it by {moves}"
-
-    def _arrow(self, name: str, change: tuple[Any, Any]) -> str:
-        return " → ".join(self.recourse.schema.describe(name, value) for value in change)
+        return text.words(self, option)
 
     def formatted(self, confidence: float, target: Target | None = None) -> str:
         """A confidence for people, never shown on the other side of the decision or a target."""
@@ -659,158 +491,13 @@ class Result:
 
     def sentence(self, option: int = 0) -> str:
         """What is known of an option, given by its place in `options`, as a clerk could say it."""
-        asked = self._option(option)
-        if asked.target in self.survival:
-            return self._lasting(asked)
-        own = [o for o in self.options if o.target == asked.target]
-        before = own[: own.index(asked)]
-        if before and self.engine == "exact":
-            name = option_name(self.options.index(own[0])).capitalize()
-            most = " of the fewest changes" if asked.target in self.fewest else ""
-            least = f" {name} is the cheapest{most}." if own[0].status is Status.OPTIMAL else ""
-            proved = asked.status is Status.OPTIMAL
-            few = ""
-            if asked.target in self.fewest:
-                few = f" and changes at most {self.fewest[asked.target].most}"
-            return f"Another way{f': {OTHER}{few}' * proved}.{least}"
-        if asked.target in self.fewest:
-            return self._of_few(asked)
-        if asked.status is Status.FEASIBLE and self.engine == "exact":
-            lowest = significant(asked.lower_bound, to=ROUND_FLOOR)
-            least = f"Nothing that costs less than {lowest} reaches it."
-            return f"{asked.status.sentence} {least}"
-        return asked.status.sentence
-
-    def status_sentences(self, target: Target) -> list[str]:
-        """What is known for a target, in sentences: one for each option where there are several."""
-        own = [at for at, option in enumerate(self.options) if option.target == target]
-        if target in self.survival and not own:
-            return [self._unlasting(target)]
-        if len(own) > 1:
-            return [f"{option_name(at).capitalize()}: {self.sentence(at)}" for at in own]
-        return [self.sentence(own[0]) if own else self.status[target].sentence]
-
-    def target_sentence(self, target: Target) -> str:
-        """What is known for a target in one sentence, whatever its options are."""
-        if target in self.survival:
-            return self.status_sentences(target)[0]
-        return self.status[target].sentence
-
-    def _unlasting(self, target: Target) -> str:
-        """What is known where nothing was found that lasts."""
-        return (
-            "No change was found that lasts, and that one exists was not ruled out; of the surest "
-            f"that was found, {self.survival[target].words}."
-        )
-
-    def _of_few(self, option: Option) -> str:
-        """What is known of an answer of the fewest changes: of their number, then of the cost."""
-        known = self.fewest[option.target]
-        number = f"Fewer than {known.least} changed features are not enough."
-        if known.least <= 1:
-            number = "One changed feature is enough." * known.proved
-        if not known.proved:
-            open_ = f"That fewer than {known.most} changed features are enough was not ruled out."
-            return f"{number} {open_}".strip()
-        such = f"answers that change {known.most}"
-        if option.status is Status.OPTIMAL:
-            return f"{number} Of the {such}, this is the cheapest. Both are proved."
-        open_ = f"{number} That is proved. Of the {such}, a cheaper one was not ruled out."
-        least = (
-            f" No such answer costs less than {significant(option.lower_bound, to=ROUND_FLOOR)}."
-        )
-        return open_ + least * (option.lower_bound > 0)
-
-    def _lasting(self, option: Option) -> str:
-        """What is known of an answer that was asked to last."""
-        told, known = self.survival[option.target], option.status.sentence
-        if option.status is Status.OPTIMAL and not math.isinf(told.demand):
-            known = (
-                "This is the cheapest allowed change for which the mean score of the models "
-                f"searched against is as high as it takes (log-odds {told.demand:.2f})."
-            )
-        return f"{known} {told.words[0].upper()}{told.words[1:]}."
-
-    def _lines(self) -> Iterable[str]:
-        yield self.verdict
-        for target, status in self.status.items():
-            asked = (
-                f"{target.words}, {self.extra_constraints}"
-                if self.extra_constraints
-                else target.words
-            )
-            yield f"{asked}: {self.status_sentences(target)[0]}"
-            for at, option in enumerate(self.options):
-                if option.target == target and option.changes:
-                    confidence = self.formatted(option.confidence, target)
-                    cost = f"{self.recourse.cost.words} cost {significant(option.cost)}"
-                    numbers = ", ".join(
-                        filter(None, (cost, f"confidence {confidence}", self.refusal(at)))
-                    )
-                    yield f"    {option_name(at)}: {self.words(option)}  ({numbers})"
-            if target in self.ended_by:
-                limit = self.ended_by[target]
-                given = getattr(self.question, limit)
-                yield f"    {limit}={given:g} ended the search; a larger one searches longer"
-            if status is Status.INFEASIBLE and target.mode == "at_least":
-                yield "    result.max_confidence searches for the highest reachable confidence,"
-                yield "    result.binding() for the constraint whose relaxation would help most"
-        schema = self.recourse.schema
-        stepped = [schema[name] for name in self.recourse.stepped if schema[name].movable]
-        if stepped:
-            told = [f"{f.title} by {f.amount(f.step or 0.0)}" for f in stepped[:NAMED]]
-            more = f" and {len(stepped) - NAMED} more" if len(stepped) > NAMED else ""
-            each = ", ".join(told) + more
-            yield f"in steps of 1/10,000 of the scale, as the schema has none: {each}"
-        if self.note:
-            yield f"note: {self.note}"
+        return text.sentence(self, option)
 
     def __repr__(self) -> str:
-        return "\n".join(self._lines())
+        return "\n".join(text.lines(self))
 
     def _repr_html_(self) -> str:
-        level = None if self.decision.mode == "wins" else self.decision.confidence
-        said = [each.strip() for each in self._lines() if each[0] != " "]
-        cards = "".join(self._card(at) for at in range(len(self.options)))
-        return markup.shown(
-            markup.line(said[0], strong=True),
-            markup.meter(self.confidence, level),
-            *map(markup.line, said[1:]),
-            f'<div class="cards">{cards}</div>',
-        )
-
-    def _card(self, at: int) -> str:
-        option, schema = self.options[at], self.recourse.schema
-        changes = (
-            (schema[name].heading, schema.describe(name, old), schema.describe(name, new))
-            for name, (old, new) in option.changes.items()
-        )
-        facts = (
-            ("asked for", option.target.words),
-            ("confidence", self.formatted(option.confidence, option.target)),
-            (f"cost ({self.recourse.cost.words})", significant(option.cost)),
-            *((("decision", refusal),) if (refusal := self.refusal(at)) else ()),
-        )
-        return markup.card(
-            option_name(at).capitalize(), self.badge(at), changes, facts, self.sentence(at),
-            proved=option.status in (Status.OPTIMAL, Status.ALREADY_MET),
-        )  # fmt: skip
-
-    def badge(self, option: int = 0) -> str:
-        """What is known of an option in a word or two, such as `proved cheapest`."""
-        asked = self._option(option)
-        first = next(o for o in self.options if o.target == asked.target)
-        if asked is not first and self.engine == "exact":
-            return "another way"
-        if asked.status is Status.OPTIMAL:
-            return "fewest changes, proved" if asked.target in self.fewest else "proved cheapest"
-        if asked.status is Status.ALREADY_MET:
-            return "nothing to change"
-        if self.engine != "exact":
-            return "found by trial"
-        if asked.target in self.fewest and not self.fewest[asked.target].proved:
-            return "fewer not ruled out"
-        return f"within {asked.gap / asked.cost if asked.cost else 0.0:.1%} of the least"
+        return text.html(self)
 
     def plot(self, *, sigma: float = 0.01, time_limit: float | None = 10.0) -> Figure:
         """Draw what each cost buys this person, how safe it is, and these options on it.
@@ -831,36 +518,10 @@ class Result:
 
         `Recourse.read` reads them again with the model alone, `Result.load` with a recourse.
         """
+        from trust_recourse.answers import file
+
         self.check_model()
-        told = {
-            "kind": KIND,
-            "format": FORMAT,
-            **_rules(self.recourse),
-            **_read_with(self.recourse),
-            "question": self.question.to_dict(),
-            "engine": self.engine,
-            "extra_constraints": self.extra_constraints,
-            "factual": [plain(value) for value in self.factual],
-            "confidence": self.confidence,
-            "targets": [
-                {**target.to_dict(), "status": str(status), "nodes": self.nodes.get(target, 0)}
-                | ({"survival": self.survival[target].to_dict()} if target in self.survival else {})
-                | ({"fewest": self.fewest[target].to_dict()} if target in self.fewest else {})
-                for target, status in self.status.items()
-            ],
-            "options": [
-                {
-                    "target": list(self.status).index(option.target),
-                    "x": [plain(value) for value in option.x],
-                    "cost": option.cost,
-                    "confidence": option.confidence,
-                    "status": str(option.status),
-                    "lower_bound": option.lower_bound,
-                }
-                for option in self.options
-            ],
-        }
-        write_whole(path, json.dumps(told, ensure_ascii=False, indent=1))
+        file.save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], recourse: Recourse) -> Result:
@@ -868,169 +529,6 @@ class Result:
 
         Costs and confidences are computed again; a file that says otherwise is refused.
         """
-        told = read(path)
-        of_model(path, told, recourse.model, recourse.library is not None)
-        for name, value in _rules(recourse).items():
-            if told.get(name) != value:
-                raise ValueError(f"{path}: the {name} is not that of the recourse it is read with")
-        try:
-            return cls._of(path, told, recourse)
-        except (KeyError, IndexError, TypeError, OverflowError) as error:
-            raise ValueError(f"{path}: damaged ({error!r}); save the result again") from None
+        from trust_recourse.answers import file
 
-    @classmethod
-    def _of(cls, path: str | os.PathLike[str], told: dict[str, Any], recourse: Recourse) -> Result:
-        schema = recourse.schema
-        factual = schema.row(dict(zip(schema.names, told["factual"], strict=True)))
-        action_set = schema.action_set(factual)
-        line = recourse.decision_threshold
-        targets = [
-            Target(t["confidence"], t["mode"], t["tolerance"], line) for t in told["targets"]
-        ]
-        options = []
-        for each in told["options"]:
-            codes = schema.action_set(dict(zip(schema.names, each["x"], strict=True))).own
-            option = recourse.option(
-                action_set, factual, targets[_held(each, "target", int)], Point(codes, 0.0, 0.0),
-                Status(each["status"]), _held(each, "lower_bound", float, int),
-            )  # fmt: skip
-            for name in ("cost", "confidence"):
-                if not abs(getattr(option, name) - _held(each, name, float, int)) <= 1e-9:
-                    raise ValueError(
-                        f"{path}: an option's {name} is {each[name]}, but the model and the cost "
-                        f"make it {getattr(option, name)}"
-                    )
-            options.append(option)
-        each_target = [*zip(targets, told["targets"], strict=True)]
-        known = {t: Status(each["status"]) for t, each in each_target}
-        survival = {
-            t: Survival.from_dict(each["survival"]) for t, each in each_target if "survival" in each
-        }
-        fewest = {
-            t: Fewest.from_dict(each["fewest"]) for t, each in each_target if "fewest" in each
-        }
-        question = _asked(told, targets, recourse)
-        for target, status in known.items():
-            own = [option for option in options if option.target == target]
-            found, sparse = bool(own), question.sparse and status in (
-                Status.OPTIMAL, Status.FEASIBLE
-            )  # fmt: skip
-            many = [n_changes(action_set, option.codes) for option in own]
-            if (target in fewest) != sparse or (sparse and max(many) > fewest[target].most):
-                raise TypeError(f"fewest: given {fewest.get(target)!r} of {target.words}")
-            lasts = survival[target].lasts if target in survival else None
-            if question.survives is not None and (lasts is not True if found else lasts):
-                raise TypeError(f"survival: given {lasts!r} of {target.words}")
-            if found == (status in (Status.INFEASIBLE, Status.NOT_FOUND)):
-                has = "an option" if found else "no option"
-                raise ValueError(
-                    f"{path}: it says {status} of {target.words}, but has {has} for it"
-                )
-        return cls(
-            recourse, factual, recourse.confidence_of(action_set.own), tuple(options), known,
-            nodes={
-                target: _held(each, "nodes", int)
-                for target, each in zip(targets, told["targets"], strict=True)
-            },
-            survival=survival, fewest=fewest, engine=_held(told, "engine", str), question=question,
-            extra_constraints=_held(
-                told, "asked_more" if told["format"] == 2 else "extra_constraints", str
-            ),
-        )  # fmt: skip
-
-
-def _asked(told: dict[str, Any], targets: list[Target], recourse: Recourse) -> Question:
-    """The question of a file, once all else there agrees with it; of an old one, what it says."""
-    if told["format"] == 2:
-        levels = tuple(target.confidence for target in targets)
-        return Question(confidence=levels, mode=targets[0].mode, tolerance=targets[0].tolerance)
-    asked = Question.from_dict(told["question"])
-    lasting = {each["survival"]["asked"] for each in told["targets"] if "survival" in each}
-    line, cost = recourse.decision_threshold, asked.cost or recourse.cost
-    for part, agrees in {
-        "confidence, mode or tolerance": asked.targets(line) == tuple(targets),
-        "threshold": asked.decision_threshold in (None, line),
-        "lock or limits": asked.narrowed(recourse.schema) == recourse.schema,
-        "cost": cost.to_dict() == recourse.cost.to_dict(),
-        "engine": asked.engine in ("auto", told["engine"]),
-        "extra constraints": asked.extra_constraints(line) == told["extra_constraints"],
-        "survives": lasting <= {asked.survives},
-    }.items():
-        if not agrees:
-            raise TypeError(f"question: another {part} than the rest of the file says")
-    return asked
-
-
-def _held(told: dict[str, Any], name: str, *kinds: type) -> Any:
-    """An entry of a file, once it is of such a kind, and if a number, finite and from 0 up."""
-    value = told[name]
-    if type(value) not in kinds or not (kinds == (str,) or 0 <= value < math.inf):
-        raise TypeError(f"{name}: given {value!r}")
-    return value
-
-
-def unproved(model: Any, engine: str, more: str = "", levels: int = 1) -> str:
-    """Why no certificate covers a question to a model; '' if one does.
-
-    `more` names the setting by which more is asked of an answer than confidence.
-    """
-    if levels > 1:
-        return "a proof is of one confidence; ask for each by itself"
-    if more:
-        return f"no proof covers {more}; ask without it"
-    if engine not in ("auto", "exact"):
-        return f"the engine {engine} proves nothing; use exact"
-    return why_not(model)
-
-
-def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a file says that `Result.save` wrote; nothing of it is believed yet."""
-    try:
-        told = strict_json.loads(Path(path).read_bytes())
-        strict_json.refuse_unusable(told)
-    except ValueError as error:
-        raise ValueError(f"{path}: not a result, or cut short: {error}") from None
-    if not isinstance(told, dict) or told.get("kind") != KIND or told.get("format") not in READ:
-        raise ValueError(
-            f"{path}: not a result of format {FORMAT}; write one by `trust-recourse find --save`, "
-            "or in Python by result.save(path)"
-        )
-    return told
-
-
-def of_model(
-    path: str | os.PathLike[str], told: dict[str, Any], model: Any, of_library: bool = False
-) -> None:
-    """Refuse answers that another model gave."""
-    given, own = told.get("fingerprint"), getattr(model, "fingerprint_", None)
-    if given != own:
-        same = (
-            ". Or is it the same, read with another schema? Then give adopt(model, schema), with "
-            "the schema that Recourse was given"
-        )
-        raise ValueError(
-            f"{path}: these answers are from another model, with the fingerprint {given}; the one "
-            f"given has {own}. Give the model that they were asked of, or ask this one anew"
-            f"{same * of_library}"
-        )
-
-
-def _read_with(recourse: Recourse) -> dict[str, Any]:
-    """The schema that a library's model was read with, before the rules and steps of a question."""
-    if recourse.library is None or not recourse.exact:
-        return {}
-    own = recourse.model.schema_
-    return {} if own == recourse.schema else {"model_schema": own.to_dict()}
-
-
-def _rules(recourse: Recourse) -> dict[str, Any]:
-    """What a question depends on beside the person and the targets."""
-    cost, unwritten = cost_parts(recourse.cost)
-    return {
-        "fingerprint": getattr(recourse.model, "fingerprint_", None),
-        "schema": recourse.schema.to_dict(),
-        "cost": cost,
-        "given_again": unwritten,
-        "wanted": recourse.wanted_at,
-        "decision_threshold": recourse.decision_threshold,
-    }
+        return file.load(path, recourse)

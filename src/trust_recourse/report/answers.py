@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from trust_recourse.answers import text
 from trust_recourse.io.scalars import plain, same
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def answers(
                 "confidence": target.confidence,
                 **_asked(target),
                 "status": str(status),
-                "sentence": result.target_sentence(target),
+                "sentence": text.target_sentence(result, target),
                 "survival": _survival(result, target),
                 "fewest": _fewest(result, target),
             }

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request, Response
 
-from trust_recourse.answers.result import unproved
+from trust_recourse.answers.certifying import unproved
 from trust_recourse.certificate import Certificate, CertificateError, check, why_not
 from trust_recourse.ledger import Promise
 from trust_recourse.question import Target

@@ -54,7 +54,7 @@ def state_of(value: Any) -> list[Any]:
 
 
 def _add(value: Any, state: list[Any]) -> None:
-    kind = type(value)
+    kind: Any = type(value)
     if kind in _PLAIN:
         state.append(value)
     elif kind is np.ndarray:
@@ -98,9 +98,9 @@ def _add_array(array: Any, state: list[Any]) -> None:
 
 
 @cache
-def _is_walked(kind: type) -> bool:
+def _is_walked(kind: Any) -> bool:
     """Whether an object of this type is what its attributes are."""
-    return kind.__dictoffset__ != 0 and kind.__module__.partition(".")[0] in _LIBRARIES
+    return bool(kind.__dictoffset__) and kind.__module__.partition(".")[0] in _LIBRARIES
 
 
 @lru_cache(maxsize=1024)
