@@ -43,7 +43,7 @@ PUBLIC = {
     "PTMClassifier": "n_clauses n_states s T epochs thresholds binning validation_fraction link "
     "use_protected calibration schema random_state",
     "PTMClassifier.predict_proba_mc": "X n_passes random_state",
-    "Recourse": "model schema cost wanted decision_threshold also",
+    "Recourse": "model schema cost wanted decision_threshold bootstraps",
     "Recourse.find": "x confidence mode tolerance n_options engine min_radius time_limit survives",
     "Recourse.find_many": "X confidence n_jobs",
     "Recourse.frontier": "x",

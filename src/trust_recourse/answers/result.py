@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import os
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pandas as pd
 
-from trust_recourse.answers import certifying, text
+from trust_recourse.answers import around, certifying, text
 from trust_recourse.answers.explain import (
     FRAGILE,
     Comparison,
@@ -27,7 +25,7 @@ from trust_recourse.answers.explain import (
 )
 from trust_recourse.answers.robustness import COPIES, Robustness, radius_boxes, robustness
 from trust_recourse.certificate import Certificate
-from trust_recourse.io.wording import level, some
+from trust_recourse.io.wording import level
 from trust_recourse.question import (
     Option,
     Point,
@@ -43,9 +41,7 @@ from trust_recourse.question import (
 from trust_recourse.question.fewest import Fewest
 from trust_recourse.question.vocabulary import TIME_LIMIT
 from trust_recourse.search.binding import binding
-from trust_recourse.search.exact import Norm, radius
-from trust_recourse.search.loss import Budget
-from trust_recourse.search.ranges import ORDERED, Range, ranges
+from trust_recourse.search.exact import Norm
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -109,16 +105,8 @@ class Result:
         model that is only asked by rows, the confidences of the answer are compared.
         """
         self.recourse.check_model()
-        if not (self.recourse.exact or self._confirmed()):
+        if not (self.recourse.exact or _confirmed(self)):
             self.recourse.read_model.refuse_changed()
-
-    def _confirmed(self) -> bool:
-        """Whether the model gives the confidences of this answer once more."""
-        own = self.recourse.schema.action_set(self.factual).own
-        found = [each for each in self.options if each.status is not Status.NOT_FOUND]
-        rows = np.array([own, *(option.codes for option in found)])
-        told = np.array([self.confidence, *(option.confidence for option in found)])
-        return bool((np.abs(self.recourse.confidences(rows) - told) <= AGAIN).all())
 
     # ------------------------------------------------------------ how safe, how far, how proved
 
@@ -156,19 +144,8 @@ class Result:
 
         """
         self.check_model()
-        recourse = self.recourse
-        recourse.need_cells("radius")
-        if norm not in ("linf", "l2", "l1"):
-            raise ValueError(f"norm={norm!r}; expected 'linf', 'l2' or 'l1'")
         limits = Question(node_limit=node_limit, time_limit=time_limit)
-        codes, decision = self.option_at(option).codes, self.decision
-        seconds = limits.time_limit
-        budget = Budget(
-            math.inf if limits.node_limit is None else limits.node_limit,
-            math.inf if seconds is None else time.monotonic() + seconds,
-        )
-        score = recourse.score_for(decision)
-        return radius(score, recourse.schema, codes, decision.confidence, norm, continuous, budget)
+        return around.radius_of(self, self.option_at(option), norm, continuous, limits)
 
     def quick_radius(self, option: int = 0) -> Radius:
         """The radius as far as a fixed number of boxes proves it; a lower bound if not `exact`.
@@ -230,40 +207,8 @@ class Result:
           feature  low  high
         0   nodes    0     2
         """
-        schema = self.recourse.schema
-        found = [
-            (schema[each.feature].name, *(self._value(each.feature, end) for end in each[1:]))
-            for each in self._ranges(option, feature)
-        ]
-        return pd.DataFrame(found, columns=["feature", "low", "high"])
-
-    def _ranges(self, at: int, feature: str | None) -> list[Range]:
         self.check_model()
-        recourse, option = self.recourse, self.option_at(at)
-        recourse.need_cells("ranges")
-        if option.target in self.survival:
-            raise ValueError(
-                "ranges of an answer that was asked to last: they would hold for the one model "
-                "alone; ask without survives, or take just the values shown"
-            )
-        name = None if feature is None else recourse.schema.name_of(feature)
-        if name is not None and not (
-            name in option.changes and recourse.schema[name].kind in ORDERED
-            and not recourse.schema[name].derived
-        ):  # fmt: skip
-            known = some([n for n in option.changes if recourse.schema[n].kind in ORDERED])
-            raise ValueError(
-                f"feature={feature!r}; expected one that {option_name(at)} changes and whose "
-                f"values have an order: {known or 'there is none'}"
-            )
-        return ranges(
-            recourse.score_for(option.target), recourse.schema.action_set(self.factual),
-            recourse.cost, option.target, option.codes,
-            None if name is None else recourse.schema.position(name),
-        )  # fmt: skip
-
-    def _value(self, f: int, code: float) -> Any:
-        return code if math.isinf(code) else self.recourse.schema[f].value_of(code)
+        return around.ranges_of(self, option, feature)
 
     @cached_property
     def max_confidence(self) -> Reach:
@@ -275,7 +220,7 @@ class Result:
         return self.most_confident(None)
 
     def most_confident(self, seconds: float | None) -> Reach:
-        """The same within so many seconds, from what the answers show about it."""
+        """The most confident change that so many seconds find; None for the question's limit."""
         asked = self.question.time_limit
         limit = SEARCH if asked in (None, TIME_LIMIT) else asked
         within = Question(time_limit=limit if seconds is None else min(limit, seconds))
@@ -391,8 +336,8 @@ class Result:
         counts as fragile where it tightens with at least the probability `fragile`.
         """
         self.check_model()
-        start = self._places.all[0] if since is None else self._place(since)
-        return explain(self._places, start, self._place(option), fragile)
+        start = self._places.all[0] if since is None else _place(self, since)
+        return explain(self._places, start, _place(self, option), fragile)
 
     def compare(
         self, first: int = 0, second: int = 1, *, sigma: float = 0.01, fragile: float = FRAGILE
@@ -402,38 +347,16 @@ class Result:
         They are given by their places in `options`, from 0. `sigma` is the noise of `robustness`,
         and `fragile` as for `explain`.
         """
-        if self._place(first) is self._place(second):
-            name = self._place(first).name
+        if _place(self, first) is _place(self, second):
+            name = _place(self, first).name
             raise ValueError(f"{name} with itself; expected two different options")
         explained = self.explain(second, since=first, fragile=fragile)
         return Comparison(
             explained,
-            (self._measured(first, sigma, fragile), self._measured(second, sigma, fragile)),
+            (_measured(self, first, sigma, fragile), _measured(self, second, sigma, fragile)),
             sigma,
             self.recourse.cost.words,
         )
-
-    def _measured(self, at: int, sigma: float, fragile: float) -> Measured:
-        option, why = self.option_at(at), self.explain(at, fragile=fragile)
-        kept = self.robustness(at, sigma)
-        return Measured(
-            cost=option.cost,
-            changes={
-                self.recourse.schema[name].heading: text.arrow(self, name, change)
-                for name, change in option.changes.items()
-            },
-            confidence=option.confidence,
-            radius=self.quick_radius(at),
-            noise=kept.probability,
-            noise_low=kept.low,
-            noise_high=kept.high,
-            accepted=self.accepted(at),
-            **why.support(),
-        )
-
-    def _place(self, option: int) -> Place:
-        self.option_at(option)
-        return self._places.all[1:][option]
 
     def option_at(self, at: int) -> Option:
         """The option at a place in `options`; the error says which there are."""
@@ -445,13 +368,11 @@ class Result:
             raise TypeError(f"option {at!r}: expected its place in result.options, such as 0")
         if not -len(self.options) <= at < len(self.options):
             many = f"{len(self.options)} option{'s' * (len(self.options) > 1)}"
-            without = [target.words for target in self.status if not self._has(target)]
+            reached = {each.target for each in self.options}
+            without = [target.words for target in self.status if target not in reached]
             none = f"; none for {', '.join(without)}" if without else ""
             raise IndexError(f"option {at}: this result has {many}, counted from 0{none}")
         return self.options[at]
-
-    def _has(self, target: Target) -> bool:
-        return any(option.target == target for option in self.options)
 
     def _target(self, given: Target | float | None) -> Target:
         if given is None and len(self.status) == 1:
@@ -532,3 +453,36 @@ class Result:
         from trust_recourse.answers import file
 
         return file.load(path, recourse)
+
+
+def _confirmed(result: Result) -> bool:
+    """Whether the model gives the confidences of this answer once more."""
+    own = result.recourse.schema.action_set(result.factual).own
+    found = [each for each in result.options if each.status is not Status.NOT_FOUND]
+    rows = np.array([own, *(option.codes for option in found)])
+    known = np.array([result.confidence, *(option.confidence for option in found)])
+    return bool((np.abs(result.recourse.confidences(rows) - known) <= AGAIN).all())
+
+
+def _measured(result: Result, at: int, sigma: float, fragile: float) -> Measured:
+    option, why = result.option_at(at), result.explain(at, fragile=fragile)
+    kept, schema = result.robustness(at, sigma), result.recourse.schema
+    return Measured(
+        cost=option.cost,
+        changes={
+            schema[name].heading: text.arrow(result, name, change)
+            for name, change in option.changes.items()
+        },
+        confidence=option.confidence,
+        radius=result.quick_radius(at),
+        noise=kept.probability,
+        noise_low=kept.low,
+        noise_high=kept.high,
+        accepted=result.accepted(at),
+        **why.support(),
+    )
+
+
+def _place(result: Result, option: int) -> Place:
+    result.option_at(option)
+    return result._places.all[1:][option]

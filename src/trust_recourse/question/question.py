@@ -122,7 +122,8 @@ class Question:
                 raise ValueError(f"{name}={getattr(self, name)!r}; expected True or False")
         if self.continuous and self.min_radius is None:
             raise ValueError("continuous=True without min_radius; give min_radius=0.05, say")
-        self._check_survives()
+        if self.survives is not None:
+            self._check_survives()
         for name in ("plausible", "survives"):
             if self.sparse and getattr(self, name) is not None:
                 raise ValueError(
@@ -144,8 +145,6 @@ class Question:
     def _check_survives(self) -> None:
         half = math.nextafter(0.5, 0.0)
         _expect(self, "survives", "a share from 0.5 to below 1, such as 0.9", (half, 1))
-        if self.survives is None:
-            return
         given = f"survives={self.survives:g}"
         if self.mode != "at_least":
             raise ValueError(f"{given} with mode={self.mode!r}; expected mode='at_least'")
@@ -174,7 +173,8 @@ class Question:
         """The schema under its locks and limits, which may be named by labels."""
         for name, (lower, upper) in self.limits.items():
             schema = schema.limit(schema.name_of(name), lower, upper)
-        schema = schema.lock(*map(schema.name_of, self.lock))
+        if self.lock:
+            schema = schema.lock(*map(schema.name_of, self.lock))
         if self.max_changes is None or self.max_changes >= len(schema.levers):
             return schema
         few = FewChange(schema.levers, self.max_changes)
