@@ -12,7 +12,7 @@ SECONDS ?= 600
 
 .PHONY: demo test types tidy sanitize quick laws bench bench-advice bench-trees bench-additive bench-portfolio bench-reasons stress outside postgres chromium nginx peers reproduce reproduce-quick clean docs package sdist sbom coverage bench-installs
 
-demo: .venv/.cli,bayes
+demo: .venv/.cli
 	$(BIN)/trust-recourse demo
 
 test:

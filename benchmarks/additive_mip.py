@@ -103,7 +103,7 @@ def _asked(recourse, x, level):
     """The problem, and of each feature the values that are worth trying."""
     action_set = recourse.schema.action_set(x)
     problem = Problem(action_set, Target(level), recourse.cost, recourse.wanted_at)
-    return problem, Exact(recourse.score, problem, scope="furthest").features
+    return problem, Exact(recourse.score, problem, scope="most_confident").features
 
 
 def _weights(program, pair, first, cells, own):

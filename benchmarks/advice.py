@@ -112,7 +112,7 @@ def ask(record, recourse, line, x, seconds):
                 found = through_find(recourse, x, level, **limits)
                 result = recourse.find(x, level, **limits)
                 pulled = [
-                    len(set(option.changes) & set(recourse.schema.levers))
+                    len(set(option.changes) & set(recourse.schema.actionable))
                     for option in result.options[:1]
                 ]
                 return {

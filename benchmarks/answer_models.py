@@ -229,7 +229,6 @@ MODELS = {
     "haberman tm margin": partial(machine, link="margin", made=TMClassifier),
     "iris machine margin": partial(machine, link="margin"),
     "iris machine vote": partial(machine, link="vote"),
-    "iris 3 machine vote": partial(machine, link="vote"),
     "iris 3 machine logistic": partial(machine, link="logistic"),
     "gaps machine margin isotonic": partial(machine, link="margin", calibration="isotonic"),
     "gaps machine vote sigmoid": partial(machine, link="vote", calibration="sigmoid"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from copy import copy
+from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -12,7 +13,8 @@ import numpy as np
 
 from measured import timed
 from trust_recourse import PTMClassifier
-from trust_recourse.models.tsetlin.links import Logistic
+from trust_recourse.models.tsetlin.links import Logistic, Votes
+from trust_recourse.models.tsetlin.settings import resting_vote
 from trust_recourse.question import Problem, Status, Target
 from trust_recourse.search.blackbox.tpe import tpe
 from trust_recourse.search.exact import Exact
@@ -48,14 +50,16 @@ def learnt(table, setting="paper", learn_from=None):
 def read_by(link, model):
     """The same machine read by this link, which learning knows nothing of."""
     other = copy(model).set_params(link=link)
-    other._conclude(model.inclusion_)
+    votes = Votes.named(link, model.n_clauses, resting_vote(model))
+    other.become(replace(model.machine_, links=(votes,)))
     return other
 
 
 def weighed(model, X, y):
     """The same clauses under the logistic link, their weights fitted to these rows."""
     other = copy(model).set_params(link="logistic")
-    other._conclude(model.inclusion_, Logistic.fit(model.clause_proba(X), np.asarray(y, np.int8)))
+    fitted = Logistic.fit(model.clause_proba(X), np.asarray(y, np.int8))
+    other.become(replace(model.machine_, links=(fitted,)))
     return other
 
 
@@ -113,7 +117,7 @@ def by_kernel(recourse, x, level, repeat=1, **limits):
     spent = []
     for _ in range(repeat):
         exact = Exact(recourse.score, problem, **limits)
-        exact.features, exact._search  # noqa: B018 - made on first use, which is not timed
+        exact.asked.whole  # noqa: B018 - made on first use, which is not timed
         answer, seconds = timed(exact.cheapest)
         spent.append(seconds)
     cost = math.inf if answer.point is None else answer.point.cost

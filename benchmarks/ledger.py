@@ -8,7 +8,6 @@ else it writes results/ledger.json.
 from __future__ import annotations
 
 import json
-import secrets
 import statistics
 import subprocess
 import tempfile
@@ -25,8 +24,8 @@ from measured import RESULTS, Busy, surroundings
 from trust_recourse import Ledger
 from trust_recourse.ledger import seal
 from trust_recourse.ledger.entries import Entry, Head, sha256
-from trust_recourse.ledger.promises import stamp
 from trust_recourse.ledger.store import ENTRIES
+from trust_recourse.ledger.times import stamp
 
 KILLS, LONGEST = 200, 0.4
 PROCESSES, EACH = 4, 250
@@ -81,8 +80,7 @@ def long(where, unsealed):
     `where` and `unsealed` are two places; the two are measured by turns, since the machine may be
     busy.
     """
-    for place in (where, unsealed):
-        fill(place)
+    last, _ = (fill(place) for place in (where, unsealed))
     result = prepared()
     with Ledger(where, key=KEY) as ledger, Ledger(unsealed, key=KEY) as plain:
 
@@ -93,6 +91,7 @@ def long(where, unsealed):
             assert ledger.redeem(made.pop().id, result.options[0].x, result.recourse).due
 
         start = time.perf_counter()
+        ledger.seal(last)
         made = [promise(ledger)]
         first = time.perf_counter() - start
         rates = {"sealed": [], "unsealed": [], "redeemed": []}
@@ -130,7 +129,7 @@ def rate(work):
 
 
 def append_unsealed(tables, _, kind, promise, content, schema):
-    """What writing a promise took before there were seals: its entry, after the last."""
+    """What writing a promise takes without a seal: its entry, after the last."""
     assert tables.about(promise) == []
     if sha256(schema) not in tables.schemas([sha256(schema)]):
         tables.add_schema(schema)
@@ -142,20 +141,18 @@ def append_unsealed(tables, _, kind, promise, content, schema):
 
 
 def fill(where):
-    """A long ledger, as it was written before there were seals: their ids are shorter."""
-    with patch.object(Ledger, "_begin"):
-        opened = Ledger(where, key=KEY)
-    with opened as ledger, patch.object(seal, "append", append_unsealed):
-        with patch.object(seal, "new_id", lambda: secrets.token_hex(8)):
-            made = ledger.promise(prepared(), subject="person", fingerprint="a function")
+    """A long ledger, whose first entry alone is sealed; returns the head to seal it with."""
+    with Ledger(where, key=KEY) as ledger:
+        made = ledger.promise(prepared(), subject="person", fingerprint="a function")
         (first,) = ledger.history(made.id)
         rows, last = [], first.head
         for _ in range(LONG - 1):
-            promise = secrets.token_hex(8)
+            promise = seal.new_id()
             rows.append(Entry.after(last, first.kind, promise, first.at, first.content))
             last = rows[-1].head
         with ledger._store.writing() as tables:
             tables.connection.execute(sa.insert(ENTRIES), [vars(row) for row in rows])
+    return last
 
 
 def main():
@@ -177,7 +174,7 @@ def main():
         load = busy.words()  # while all that worked is still there
     version = [postgres.programs() / "postgres", "--version"]
     server = subprocess.run(version, capture_output=True, text=True, check=True).stdout.strip()
-    around = {**surroundings("sqlalchemy", "alembic", "psycopg"), "server": server, "load": load}
+    around = {**surroundings("sqlalchemy", "psycopg"), "server": server, "load": load}
     told = {"where": around, **told}
     (Path(RESULTS) / "ledger.json").write_text(json.dumps(told, indent=1) + "\n")
 

@@ -81,9 +81,9 @@ def training_against_green():
     epochs = 60
     settings = PAPER | {"n_clauses": 200, "s": 3.0, "T": 50}
     model = PTMClassifier(**settings | {"epochs": 1}).fit(X[:50], y[:50])
-    cells = model.cells_of(model.schema_.encode(X))
+    cells = model.machine_.grid.cells(model.schema_.encode(X))
     states = start_vectors(200, model.inclusion_.shape[1], 100)
-    learner = BlockLearner(states, model._literals, settings["s"], settings["T"])
+    learner = BlockLearner(states, model.machine_.literals, settings["s"], settings["T"])
     rng, target = np.random.default_rng(0), y.astype(np.int8)
     ours = [cpu(learner.epoch, cells, target, rng) for _ in range(epochs)]
 

@@ -18,8 +18,9 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array, csr_array
 
+from trust_recourse.io.arrays import Floats
 from trust_recourse.models import SumModel
-from trust_recourse.models.seam import Candidates, Floats
+from trust_recourse.models.subproblem import Candidates
 
 STATUS = {0: "optimal", 1: "limit", 2: "infeasible"}
 

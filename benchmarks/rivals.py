@@ -32,8 +32,8 @@ from scipy.special import expit
 
 from experiments.peers import BUILT, SCRIPTS, START_SECONDS, built_of, converse
 from trust_recourse.question import Problem, Target
+from trust_recourse.schema.multiples import multiple_above, multiple_below
 from trust_recourse.schema.relations import AtMost
-from trust_recourse.schema.steps import multiple_above, multiple_below
 from trust_recourse.search.exact import Exact
 
 NO_LIMIT = 2**62  # boxes

@@ -15,11 +15,17 @@ from jinja2 import nodes
 
 from trust_recourse.io.wording import UNITS
 from trust_recourse.report.content import _WORDS
-from trust_recourse.report.language import MONTHS, flat
+from trust_recourse.report.language import flat
 
 REPORT = Path(__file__).parents[1] / "src" / "trust_recourse" / "report"
 TEMPLATES = ("letter.jinja", "letter_us.jinja", "letter_eu.jinja")
-MODULES = ("beside.py", "facts.py", "language.py", "letter.py")
+MODULES = (
+    "letter/standing.py",
+    "letter/facts.py",
+    "letter/phrasing.py",
+    "letter/write.py",
+    "language.py",
+)
 HEAD = """\
 # The messages of a letter. A language is a copy of this file, CODE.po, with every msgstr filled in.
 msgid ""
@@ -40,8 +46,6 @@ def found() -> dict[Key, str]:
     for name in MODULES:
         for key in _of_module(REPORT / name):
             told.setdefault(key, name)
-    for month in MONTHS:
-        told.setdefault((None, month, None), "language.py")
     for many, one in UNITS.items():
         told.setdefault((None, one, many), "wording.py")
     return told

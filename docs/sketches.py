@@ -269,7 +269,46 @@ def radius():
     return ax.figure
 
 
+LAYERS = (  # from the top: imports go down only
+    (("cli", "commands"), ("web", "service and page")),
+    (("population", "many people: batch, audit"),),
+    (("ledger", "promises"), ("report", "letters, evidence, model report")),
+    (("answers", "Recourse, Result, explain, plot, robustness"),),
+    (("search", "engines, exact first"), ("certificate", "proofs and their checker")),
+    (("models", "the seam, sums, Tsetlin machines, readers of libraries"),),
+    (("question", "what is asked, its cost, its targets"), ("data", "example tables")),
+    (("schema", "what a row means and where it may go"),),
+    (("io", "files, tables, text, processes"),),
+)
+NATIVE = "_native", "C++: search, bounds, training (called by models and search)"
+
+
+def layers():
+    """The packages, one row a layer."""
+    (ax,) = new_axes((7.2, 5.6))
+    rows = [*LAYERS, (NATIVE,)]
+    for at, row in enumerate(rows):
+        width = 10.0 / len(row)
+        for place, (name, words) in enumerate(row):
+            corner = place * width + 0.05, -at + 0.1
+            shade = GREY if row[0] is NATIVE else SKY
+            ax.add_patch(
+                Rectangle(corner, width - 0.1, 0.8, fc=shade, alpha=0.35, ec=BLACK, lw=0.6)
+            )
+            middle = corner[0] + width / 2 - 0.05
+            ax.text(middle, -at + 0.62, name, ha="center", va="center", weight="bold")
+            ax.text(middle, -at + 0.3, words, ha="center", va="center", fontsize=8)
+    ax.annotate(
+        "", (10.3, -len(LAYERS) + 1.2), (10.3, 0.8), arrowprops={"arrowstyle": "->", "color": BLACK}
+    )
+    ax.text(10.45, -len(LAYERS) / 2 + 1, "imports", rotation=90, va="center", fontsize=9)
+    ax.set(xlim=(-0.1, 10.8), ylim=(-len(rows) + 1, 1.0))
+    ax.set_axis_off()
+    return ax.figure
+
+
 SKETCHES = {
+    "layers.png": layers,
     "cells.png": cells,
     "clause.png": clause,
     "boxes.png": boxes,

@@ -11,11 +11,12 @@ from __future__ import annotations
 import numpy as np
 
 from experiments import paper
+from experiments.engines.gp import gp
 from experiments.frame import Table, Unit
 from experiments.people import queries, recourse
 from trust_recourse import Target
 from trust_recourse.question import Problem
-from trust_recourse.search.blackbox.tpe import gp, tpe
+from trust_recourse.search.blackbox.tpe import tpe
 
 LEVEL = 0.85
 LINK = "vote"

@@ -16,6 +16,7 @@ the range is where 95 % of such models' lie, with classes drawn by this model's 
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from statistics import fmean
 
 import numpy as np
@@ -30,6 +31,8 @@ from experiments import data
 from experiments.beyond import MACHINE, timed
 from experiments.frame import Table, Unit
 from trust_recourse import PTMClassifier, Schema
+from trust_recourse.models.tsetlin.links import Votes
+from trust_recourse.models.tsetlin.settings import resting_vote
 
 PART = "honest"
 SEED = 42
@@ -139,7 +142,8 @@ def paper(X, schema):
         model = PTMClassifier(**MACHINE, link="margin", schema=schema)
         _, seconds = timed(model.fit, X.iloc[rows], y[rows])
         vote = copy(model).set_params(link="vote")
-        vote._conclude(model.inclusion_)
+        votes = Votes.named("vote", model.n_clauses, resting_vote(model))
+        vote.become(replace(model.machine_, links=(votes,)))
         by = {"margin": model, "vote": vote}
         return (
             lambda held: {name: m.predict_proba(X.iloc[held])[:, 1] for name, m in by.items()},

@@ -34,6 +34,7 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
 import trust_recourse
+from experiments.engines.wachter import WACHTER
 from experiments.frame import Table
 from trust_recourse import Feature, Schema
 
@@ -179,7 +180,7 @@ def stride_by_wachter(strides=tuple(n / 10 for n in range(5, 16)), queries=10):
         recourse = Recourse(model, Split("synthetic_5d", X, y, rows, held).schema, cost="l2")
         rank = np.random.default_rng(SEED).permutation(ROWS)
         asked = sorted(held[y[held] == 0], key=rank.__getitem__)[:queries]
-        results = [recourse.find(X.iloc[i], 0.5, engine="wachter") for i in asked]
+        results = [recourse.find(X.iloc[i], 0.5, engine=WACHTER) for i in asked]
         found[stride] = float(np.mean([o.cost for r in results for o in r.options]))
     return found
 

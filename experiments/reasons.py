@@ -17,6 +17,16 @@ import numpy as np
 
 from experiments import paper, table2
 from experiments.ann import ann
+from experiments.engines.wachter import (
+    DISTANCE,
+    LESS,
+    RATE,
+    ROUNDS,
+    WACHTER,
+    Adam,
+    Network,
+    logistic,
+)
 from experiments.frame import Table, Unit
 from experiments.paper import MACHINE, SEED, split
 from experiments.people import Query, queries, recourse
@@ -24,15 +34,6 @@ from trust_recourse import Cost, PTMClassifier, Recourse, Target
 from trust_recourse.answers.robustness import copies
 from trust_recourse.question import Problem
 from trust_recourse.search.blackbox.tpe import tpe
-from trust_recourse.search.blackbox.wachter import (
-    DISTANCE,
-    LESS,
-    RATE,
-    ROUNDS,
-    Adam,
-    Network,
-    logistic,
-)
 
 TWICE = 2  # seeds, of those of Table 2: searches are dear
 SWAPPED = ("iris", "haberman")  # tables of two named classes: the paper does not say which is 1
@@ -110,7 +111,7 @@ def baselines(data, training, swapped, most, seeds):
     about = {"kind": "network", "data": data, "training": training, "swapped": swapped,
              "epochs": network.n_iter_, "accuracy": right}  # fmt: skip
     methods = {
-        "Wachter": lambda x, _: _first(front.find(x, 0.5, engine="wachter")),
+        "Wachter": lambda x, _: _first(front.find(x, 0.5, engine=WACHTER)),
         "Wachter, steps 0.01": lambda x, _: descended(Network.of(network), x),
         "GrowingSpheres": lambda x, seed: _first(
             front.find(x, 0.5, engine="spheres", random_state=seed)

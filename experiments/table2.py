@@ -31,6 +31,7 @@ from statistics import fmean, pstdev
 import numpy as np
 
 from experiments import paper
+from experiments.engines.wachter import WACHTER
 from experiments.frame import Table, Unit
 from experiments.notes import DEARER, why
 from experiments.people import EVERY_LINK, LINKS, queries, recourse
@@ -205,7 +206,7 @@ def answered(row, query, seed, effort):
 def by_find(asked, row, query, seed, effort):
     """Through the front door."""
     settings = {
-        "wachter": {"engine": "wachter"},
+        "wachter": {"engine": WACHTER},
         "spheres": {"engine": "spheres", "random_state": seed},
         "tpe": {"engine": "tpe", "n_trials": effort, "random_state": seed},
         "exact": {

@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numba import carray, cfunc, types
 
-from trust_recourse.models.seam import Candidates, Grid, Reduction, Score, TableKernel, of_class
+from trust_recourse.models.grid import Grid
+from trust_recourse.models.kernel import TableKernel
+from trust_recourse.models.seam import Score, of_class
+from trust_recourse.models.subproblem import Candidates, Reduction
 from trust_recourse.schema import Schema
 
 INTS, FLOATS = types.CPointer(types.int64), types.CPointer(types.float64)

@@ -3,10 +3,10 @@
 `mutated(rng, certificate)` takes a certificate as `Certificate.to_dict()` gives it and returns
 another: a copy with one or two changes, each of a single value, of the structure, or of several
 entries that must agree for a forgery to be worth a look. What was given is left as it is. Most of
-the copies are without the fingerprint of their question, as format 1 was, so that a change of the
-question gets as far as the checker; not one that has functions, which format 1 had not. A copy may
-be any value that JSON can say, also one that nothing can read, and it may happen to be a true
-certificate: whether its claim is true must be found out from its own question.
+the copies have the fingerprint of the question that is there (`asked_again`), so that a change of
+the question gets as far as the checker. A copy may be any value that JSON can say, also one that
+nothing can read, and it may happen to be a true certificate: whether its claim is true must be
+found out from its own question.
 
 `NASTY` are values that have no business anywhere, `places(value)` all the ways into a value, and
 `put(value, place, other)` a copy of it with another value in one place.
@@ -21,6 +21,9 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
+
+from trust_recourse.certificate import asked, fingerprint
+from trust_recourse.certificate.record import _read_problem
 
 Place = tuple[str | int, ...]
 
@@ -40,14 +43,21 @@ ARRAYS = ("candidates", "feature", "cut", "price")
 def mutated(rng: np.random.Generator, certificate: dict[str, Any]) -> dict[str, Any]:
     """A copy of a certificate with one or two random changes."""
     found = copy.deepcopy(certificate)
-    if "steps" not in found and rng.random() < 0.9:
-        found["format"] = 1
-        found.pop("question", None)
     for _ in range(rng.integers(1, 3)):
         # a second change is left out where the first took away what it changes
         with suppress(ArithmeticError, AttributeError, LookupError, TypeError):
             found = _CHANGES[rng.integers(len(_CHANGES))](rng, found)
-    return found
+    return asked_again(found) if rng.random() < 0.9 else found
+
+
+def asked_again(given: Any) -> Any:
+    """The same with the fingerprint of the question that is there, where it is one."""
+    try:
+        sparse = given.get("fewer") is not None
+        question = asked(_read_problem(given), given["fingerprint"], given["given_again"], sparse)
+        return given | {"question": fingerprint(question)}
+    except Exception:  # which is for the reader to refuse
+        return given
 
 
 def places(value: Any) -> Iterator[Place]:

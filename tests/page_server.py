@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from trust_recourse import Feature, Ledger, Recourse, Schema, haberman
 from trust_recourse.io.cancel import check
-from trust_recourse.report.institution import Institution
+from trust_recourse.report.letter.institution import Institution
 from trust_recourse.web.page import mount
 from trust_recourse.web.page.screen import show
 from trust_recourse.web.service import service

@@ -194,7 +194,7 @@ def test_a_room_without_a_layer_is_refused(tmp_path):
     assert broken(tmp_path, {"cellar.py": "import json"}) == {"Imports go down only"}
 
 
-EXTRAS = ["bayes", "cli", "cluster", "ledger", "parquet", "pdf", "plot", "trees", "web"]
+EXTRAS = ["bayes", "cli", "cluster", "ledger", "letters", "parquet", "pdf", "plot", "trees", "web"]
 
 
 def test_the_extra_all_is_every_extra_that_a_user_may_want():

@@ -48,10 +48,10 @@ from trust_recourse.models import Additive, Grid, Kernel, Score, UnreadableError
 from trust_recourse.models.readers import scorecard
 from trust_recourse.population import batch
 from trust_recourse.population.batch import Job
-from trust_recourse.report.calibration import reliability_curve
-from trust_recourse.report.institution import Institution
 from trust_recourse.report.letter import ProtectedReasonError, UnsignedReviewError
-from trust_recourse.report.profiles import LateLetterError, MissingFieldsError
+from trust_recourse.report.letter.institution import Institution
+from trust_recourse.report.letter.profiles import LateLetterError, MissingFieldsError
+from trust_recourse.report.model.calibration import reliability_curve
 from trust_recourse.schema import FewChange, OneOf, SchemaError, Together, proposals
 from trust_recourse.web.state import AppState, Limits
 
@@ -295,7 +295,7 @@ def _answers(result):
     yield asked("lightgbm, three classes").recourse.model
     action_set = schema().action_set(result.factual)
     yield from (schema(), *schema().features, action_set, *action_set.actions)
-    yield schema().lifted(result.factual)[0]
+    yield schema().relaxations(result.factual)[0]
     yield testing.check_cell_model(recourse.model, haberman()[0].head(3))
 
 

@@ -9,7 +9,7 @@ import pytest
 import boosted
 from trust_recourse import Recourse
 from trust_recourse.certificate import checker
-from trust_recourse.certificate.sums import Card
+from trust_recourse.certificate.sums import SumProof
 from trust_recourse.models import Additive, Grid, PythonKernel, Score
 from trust_recourse.models.sums.additive import Points
 from trust_recourse.testing import check_cell_model
@@ -162,7 +162,7 @@ def test_a_checker_that_is_wrong_does_not_pass(monkeypatch):
     """One that refuses the honest, and one that believes the forged."""
     check_cell_model(card(0), n_boxes=1)
     with monkeypatch.context() as patch:
-        patch.setattr(Card, "rounding", 1.0)
+        patch.setattr(SumProof, "rounding", 1.0)
         with pytest.raises(AssertionError, match="the certificate of .*: refused, leaf"):
             check_cell_model(card(0), n_boxes=1)
     patched = tuple(lambda _, boxes: (boxes.node >= 0, str) for _ in checker._JUDGES)

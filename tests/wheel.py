@@ -20,6 +20,7 @@ def main() -> None:
     if "src/trust_recourse" in trust_recourse.__file__.replace("\\", "/"):
         sys.exit(f"{trust_recourse.__file__} is a checkout; expected an installed wheel")
     X, y = haberman()
+    assert Schema.infer(X).reasons  # by the words in a data file
     schema = Schema.infer(X, guard=False)
     model = PTMClassifier(epochs=5, schema=schema, random_state=0).fit(X, y)
     said = model.predict_proba(X)[:, 1]

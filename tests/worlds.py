@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from trust_recourse import Feature, PTMClassifier, Recourse, Schema
 from trust_recourse.models import Additive
-from trust_recourse.models.tsetlin.links import Logistic
+from trust_recourse.models.tsetlin.links import Logistic, Votes
+from trust_recourse.models.tsetlin.settings import resting_vote
 from trust_recourse.question import Problem, Target
 
 LINKS = ("margin", "vote", "logistic")
@@ -77,7 +79,28 @@ def with_rules(model, inclusion, rng):
         weights = 10 ** rng.uniform(-1, 1) * rng.random(len(inclusion)) ** 2
         weights[rng.random(len(weights)) < 0.1] = 0.0
         link = Logistic(weights, rng.normal())
-    model._conclude(inclusion, link)
+    conclude(model, inclusion, link)
+
+
+def conclude(model, inclusion, link=None):
+    """Give a machine of two classes other clauses, and its own link where no other is given."""
+    machine = model.machine_
+    if link is None and model.link == "logistic":
+        same = isinstance(machine.link, Logistic) and len(machine.inclusion) == len(inclusion)
+        link = machine.link if same else Logistic(np.ones(len(inclusion)), 0.0)
+    elif link is None:
+        link = Votes.named(model.link, len(inclusion), resting_vote(model))
+    model.become(replace(machine, inclusion=inclusion, links=(link,)))
+
+
+def calibrate_by(model, calibrator):
+    """Give a machine another calibrator."""
+    model.become(replace(model.machine_, calibrator=calibrator))
+
+
+def confidence_from(model, q):
+    """The confidence in class 1 if the clauses fired with these probabilities."""
+    return model.machine_.calibrated(model.machine_.link.raw(q))
 
 
 def random_machine(seed, n_clauses=4, features=2, levels=3, rows=12, **settings):
@@ -144,7 +167,7 @@ def question(seed, relations, mode="at_least", wanted=1, rank=0.9):
     problem = Problem(recourse.schema.action_set(x), target, recourse.cost, wanted)
 
     def confidence(rows):
-        yes = model.confidence_at(model.cells_of(rows))
+        yes = model.machine_.confidence_at(model.machine_.grid.cells(rows))
         return yes if wanted == 1 else 1.0 - yes
 
     return problem, confidence, codes, costs, p

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from trust_recourse.report.letter import Letter as Letter
     from trust_recourse.report.letter import ProtectedReasonError as ProtectedReasonError
     from trust_recourse.report.letter import letter as letter
-    from trust_recourse.report.profiles import EUProfile as EUProfile
-    from trust_recourse.report.profiles import USProfile as USProfile
+    from trust_recourse.report.letter.profiles import EUProfile as EUProfile
+    from trust_recourse.report.letter.profiles import USProfile as USProfile
     from trust_recourse.schema import AtMost as AtMost
     from trust_recourse.schema import Feature as Feature
     from trust_recourse.schema import Implication as Implication
@@ -55,7 +55,7 @@ _HOMES = {
     "Certificate": "certificate",
     "CertificateError": "certificate",
     "Cost": "question.cost",
-    "EUProfile": "report.profiles",
+    "EUProfile": "report.letter.profiles",
     "Evidence": "report.evidence",
     "EachRow": "answers.plausibility",
     "Feature": "schema",
@@ -75,7 +75,7 @@ _HOMES = {
     "Status": "question",
     "TMClassifier": "models.tsetlin.machines",
     "Target": "question",
-    "USProfile": "report.profiles",
+    "USProfile": "report.letter.profiles",
     "adopt": "models.readers.library",
     "bootstraps": "models.bootstrap",
     "evidence": "report.evidence",

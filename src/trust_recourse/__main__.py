@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 
+from trust_recourse.io.deferred import defer_seldom
 from trust_recourse.io.extras import absent
-from trust_recourse.io.later import put_off
 
 
 def main() -> None:
     """Run the command line, or say how to install what it needs."""
-    put_off()
+    defer_seldom()
     try:
         from trust_recourse.cli import app
     except ModuleNotFoundError as error:

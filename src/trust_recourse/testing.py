@@ -21,8 +21,9 @@ import numpy as np
 from trust_recourse.answers.recourse import Recourse
 from trust_recourse.answers.result import Result
 from trust_recourse.certificate import CertificateError, check, why_not
+from trust_recourse.io.arrays import Cells, Floats, Ints
 from trust_recourse.models.readers.read_model import noisy_table
-from trust_recourse.models.seam import Cells, Floats, Ints, Score
+from trust_recourse.models.seam import Score
 from trust_recourse.question import Problem, Status, Target
 from trust_recourse.question.cost import Cost
 from trust_recourse.schema import Schema

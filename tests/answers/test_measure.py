@@ -27,7 +27,7 @@ from trust_recourse.answers.robustness import (
 )
 from trust_recourse.models.readers.read_model import noisy_table
 from trust_recourse.models.seam import of_class
-from worlds import LINKS, machine, paper_machine
+from worlds import LINKS, conclude, machine, paper_machine
 
 law = settings(max_examples=60)
 # raw machines mostly; a calibrator costs five more fits
@@ -56,7 +56,7 @@ def enumerated(model, codes, schema, sigma, wanted):
         values, probabilities = zip(*product, strict=True)
         rows.append(values)
         masses.append(math.prod(probabilities))
-    yes = model.confidence_at(model.cells_of(np.array(rows)))
+    yes = model.machine_.confidence_at(model.machine_.grid.cells(np.array(rows)))
     tied = np.where(yes == 0.5, np.nextafter(0.5, 0), 1 - yes)
     return np.array(masses), yes if wanted == 1 else tied
 
@@ -244,7 +244,7 @@ def test_hardly_any_noise_keeps_every_decision_inside_a_cell(seed, wanted):
 def test_a_tie_is_class_1_on_both_sides(patients):
     X, y = patients
     model = TMClassifier(2, epochs=1, random_state=0).fit(X, y)
-    model._conclude(np.zeros_like(model.inclusion_))  # empty clauses: silence, M = ½ everywhere
+    conclude(model, np.zeros_like(model.inclusion_))  # empty clauses: silence, M = ½ everywhere
     codes = model.schema_.encode(X)[0]
     assert model.predict(X.head(1))[0] == 1
     for wanted, keeps in ((1, 1.0), (0, 0.0)):
@@ -261,11 +261,11 @@ def test_a_tie_is_class_1_on_both_sides(patients):
 def test_where_nothing_is_loose_the_confidence_is_one(which):
     model, _, rng = machine(*which)
     inclusion = model.inclusion_.copy()
-    first, size, _, _, o = model._literals.layout
+    first, size, _, _, o = model.machine_.literals.layout
     said = np.arange(first[0], first[0] + size[0])
     inclusion[:, said] = inclusion[:, said + o] = 0.0  # no clause tests the first feature
-    model._conclude(inclusion)
-    cells = [np.arange(n, dtype=np.int32) for n in model._literals.grid.sizes]
+    conclude(model, inclusion)
+    cells = [np.arange(n, dtype=np.int32) for n in model.machine_.grid.sizes]
     ends = np.sort(rng.integers(0, [len(c) for c in cells], (40, 2, len(cells))), axis=1)
     ends[:20, 1, 1:] = ends[:20, 0, 1:]
     _, _, loose = model.score_of(1).bounds(ends[:, 0], ends[:, 1])
@@ -273,7 +273,7 @@ def test_where_nothing_is_loose_the_confidence_is_one(which):
     assert (alike[:, 0] < alike[:, 1]).any()
     for first, last in alike:
         inside = itertools.product(*(range(a, b + 1) for a, b in zip(first, last, strict=True)))
-        assert len(set(model.confidence_at(np.array(list(inside), np.int32)))) == 1
+        assert len(set(model.machine_.confidence_at(np.array(list(inside), np.int32)))) == 1
 
 
 def test_whole_numbers_and_levels_move_as_a_whole():

@@ -35,13 +35,14 @@ from trust_recourse.answers.retraining import mean_of, save_all
 from trust_recourse.cli import app
 from trust_recourse.ledger import LedgerError
 from trust_recourse.question import Point, Problem, Question, Status, Target
-from trust_recourse.search.exact import Answer, Beside, Exact
+from trust_recourse.search.exact import Answer, Exact
+from trust_recourse.search.formulation import SecondConstraint
 from trust_recourse.search.survival import (
     RESOLUTION,
     SURE,
     Judgement,
     judged,
-    least_demand,
+    least_threshold,
     share_interval,
 )
 
@@ -129,7 +130,7 @@ def test_the_interval_of_a_share_is_where_neither_tail_is_too_thin(kept, of):
 
 
 @pytest.mark.parametrize("needed", [0.0, 0.42, 1.7, 2.9, 9.0])
-def test_the_least_demand_is_found_to_the_resolution(needed):
+def test_the_least_threshold_is_found_to_the_resolution(needed):
     """On a line where what is demanded is had, costs as much, and lasts from somewhere on."""
     asked = []
 
@@ -142,7 +143,7 @@ def test_the_least_demand_is_found_to_the_resolution(needed):
         asked.append(demand)
         return Answer(point(demand) if demand <= 3.0 else None, demand, False, 1)
 
-    found = least_demand(
+    found = least_threshold(
         ask, lambda x: Judgement(needed - x[0], x[0]), Answer(point(0.1), 0, False, 1)
     )
     assert found.enough == (needed <= 3.0)
@@ -171,9 +172,11 @@ def test_the_cheapest_for_two_scores_is_that_of_an_enumeration(lasting):
     for row in refused(lasting, 6):
         action_set = SCHEMA.action_set(row)
         for level, demand in ((0.5, 0.6), (0.65, 0.5), (0.6, 0.62)):
-            beside = Beside(own, level, lambda c, p=level: float(own.at_codes(c[None])[0]) >= p)
+            second = SecondConstraint(
+                own, level, lambda c, p=level: float(own.at_codes(c[None])[0]) >= p
+            )
             problem = Problem(action_set, Target(demand), lasting.cost, 1)
-            answer = Exact(mean, problem, beside=beside).cheapest()
+            answer = Exact(mean, problem, second=second).cheapest()
             met = (yes >= level) & (both >= demand - 1e-9)
             if not met.any():
                 assert answer.point is None
@@ -183,7 +186,7 @@ def test_the_cheapest_for_two_scores_is_that_of_an_enumeration(lasting):
     assert told >= 9
 
 
-def test_an_answer_that_lasts_is_the_cheapest_for_the_least_demand(lasting):
+def test_an_answer_that_lasts_is_the_cheapest_for_the_least_threshold(lasting):
     ensemble, line = lasting.ensemble, 0.5
     yes = lasting.score.at_codes(EVERY) >= line
     mean = log_odds(ensemble.mean.at_codes(EVERY))

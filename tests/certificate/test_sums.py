@@ -319,7 +319,7 @@ def test_bounds_hold_on_random_boxes_for_any_function(kind, seed, wanted, chance
             ]
         ]
     )
-    atoms = len(reader.bounds(cells).atoms.of_atom)
+    atoms = len(reader.bounds(cells).trees.of_atom)
     h = Function(int(rng.integers(-60, 30)), rng.integers(-(2**20), 2**20, atoms))
     bounds = reader.bounds(cells, (h,))
     ranges = [np.arange(a, b + 1) for a, b in zip(first[0], last[0], strict=True)]
@@ -336,7 +336,7 @@ def test_bounds_hold_on_random_boxes_for_any_function(kind, seed, wanted, chance
     out, (condition,) = bounds.relaxed(choices, level, 0)
     gains = np.full(sum(map(len, cells)), -math.inf)
     gains[choices.candidate] = condition.gains
-    each = gains[points + reader.first_cell].sum(axis=1)
+    each = gains[points + np.cumsum(reader.sizes) - reader.sizes].sum(axis=1)
     assert (each[exact >= level] >= condition.needed[0]).all()
     assert not (out[0] and (exact >= level).any())
 

@@ -13,9 +13,9 @@ import pytest
 
 from experiments import notes, paper, reasons, runner, table2
 from experiments.__main__ import PARTS, main
+from experiments.engines.wachter import Network
 from experiments.frame import TINY, Scale
 from experiments.people import EVERY_LINK, machine, queries
-from trust_recourse.search.blackbox.wachter import Network
 
 RESULTS = Path(__file__).parents[2] / "results"
 PAGE = RESULTS.parent / "docs" / "experiments.md"

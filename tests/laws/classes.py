@@ -21,8 +21,7 @@ from trust_recourse.models import Additive, ClassSums, Grid
 from trust_recourse.models.sums import classes as banks
 
 TREES = ("forest", "gradient boosting", "histogram", "lightgbm", "xgboost", "catboost")
-MACHINES = {"weighed rules": "logistic", "votes": "vote"}  # and their links
-KINDS = ("points", "lines", *MACHINES, *(kind for kind in TREES if kind in trees.KINDS))
+KINDS = ("points", "lines", "rules", *(kind for kind in TREES if kind in trees.KINDS))
 
 
 class Several:
@@ -42,7 +41,7 @@ class Several:
         codes = self.loose.encode(X)
         if isinstance(self.given, ClassSums):
             return self.given.proba_of(codes)
-        return self.given.proba_at(self.given.cells_of(codes))
+        return self.given.machine_.proba_at(self.given.machine_.grid.cells(codes))
 
     @property
     def thresholds_(self):
@@ -58,13 +57,13 @@ def a_place(rng, kind):
         drawn, schema, table = _tabled(rng, drawn)
         edges = [tables.some_edges(rng, feature, column) for feature, column, _ in drawn]
         given = some_points(rng, schema, edges, many)
-    elif kind in MACHINES:
+    elif kind == "rules":
         drawn = list(a_table(rng))
         drawn, schema, table = _tabled(rng, drawn)
         y = trees.some_labels(rng, schema, table, many)
         given = one_of(rng, PTMClassifier, PTMClassifier, TMClassifier)(
             int(rng.choice([2, 6, 12])), 20, T=3, epochs=3, thresholds=one_of(rng, 2, 4),
-            link=MACHINES[kind], use_protected=True, schema=schema, random_state=0,
+            link="logistic", use_protected=True, schema=schema, random_state=0,
         ).fit(table, y)  # fmt: skip
     elif kind == "lines":
         drawn = [lines.ended(rng, *each) for each in a_table(rng)]

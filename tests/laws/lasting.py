@@ -21,7 +21,8 @@ from trust_recourse import Recourse, adopt
 from trust_recourse.answers.retraining import mean_of
 from trust_recourse.models import UnreadableError
 from trust_recourse.question import SLACK, Problem, Target
-from trust_recourse.search.exact import Beside, Exact
+from trust_recourse.search.exact import Exact
+from trust_recourse.search.formulation import SecondConstraint
 
 ROWS = 60  # that the others learn from
 
@@ -79,10 +80,10 @@ def _ask(court, mean, both, ours, level, demand) -> None:
         return
     action_set = recourse.schema.action_set(case.person)
     problem = Problem(action_set, Target(demand), case.cost, case.wanted)
-    beside = Beside(
+    second = SecondConstraint(
         recourse.score, level, lambda codes: float(recourse.score.at_codes(codes[None])[0]) >= level
     )
-    answer, name = Exact(mean, problem, beside=beside).cheapest(), f"{level!r} and {demand!r}"
+    answer, name = Exact(mean, problem, second=second).cheapest(), f"{level!r} and {demand!r}"
     least = rows.least(met)
     court.count("questions of two scores")
     court.count("that have an answer", least is not None)
@@ -93,5 +94,5 @@ def _ask(court, mean, both, ours, level, demand) -> None:
     exact = rows.cost_of(answer.point.codes)
     court.law(rows.allows(answer.point.codes), f"{name}: {answer.point.codes} is not allowed")
     enough = float(mean.at_codes(answer.point.codes[None])[0]) >= demand - SLACK
-    court.law(enough and beside.met(answer.point.codes), f"{name}: it does not meet both")
+    court.law(enough and second.met(answer.point.codes), f"{name}: it does not meet both")
     court.law(no_dearer(exact, least), f"{name}: costs {told(exact)}, but {told(least)} is enough")

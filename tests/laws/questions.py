@@ -37,7 +37,7 @@ from trust_recourse.schema import (
     Relation,
     Together,
 )
-from worlds import with_rules
+from worlds import calibrate_by, with_rules
 
 STEPS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 10.0, 1 / 3, 0.3, 0.001, 1e-6, 1e6, 7.0)
 ROWS = 40  # to learn from
@@ -382,7 +382,7 @@ def a_machine(rng, schema, table):
         drawn = some if ordinary else some * rng.random(shape) ** one_of(rng, 1, 4)
         with_rules(model, drawn.astype(float), rng)
     if chance(rng, 0.2):
-        model.calibrator_ = a_calibrator(rng, model.raw_confidence(table))
+        calibrate_by(model, a_calibrator(rng, model.raw_confidence(table)))
     return model
 
 

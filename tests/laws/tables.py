@@ -14,7 +14,8 @@ from laws.enumeration import is_blank, labels, numeric
 from laws.questions import Card, a_cost, a_schema, a_table, chance, one_of
 from laws.safety import check_noise, check_room
 from trust_recourse import Schema
-from trust_recourse.models.seam import Grid, of_class
+from trust_recourse.models.grid import Grid
+from trust_recourse.models.seam import of_class
 from trust_recourse.models.sums import table_score
 from trust_recourse.models.sums.tables import Pair
 

@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,11 +31,11 @@ from trust_recourse.ledger import (
     LedgerUnavailableError,
 )
 from trust_recourse.ledger.entries import canonical, sha256, walk
-from trust_recourse.ledger.promises import stamp
 from trust_recourse.ledger.pseudonyms import VARIABLE, Key
-from trust_recourse.ledger.store import ENTRIES, NEWEST, SCHEMAS, SEALED, read_url
+from trust_recourse.ledger.store import ENTRIES, SCHEMAS, read_url
+from trust_recourse.ledger.times import stamp
 from trust_recourse.question import Question
-from worlds import enumerated, machine, paper_machine, person_schema
+from worlds import conclude, enumerated, machine, paper_machine, person_schema
 
 OF_NO_LEDGER = {"hash": sha256("[]"), "text": "[]"}
 COLUMNS = ("kind", "promise", "at", "content", "previous", "hash")
@@ -91,22 +90,15 @@ def test_every_change_of_a_chain_is_found_and_named(contents, data):
     assert "does not follow" in walk(renumbered).fault
 
 
-@given(
-    seconds=st.lists(st.integers(-200_000, 200_000), min_size=2, max_size=6),
-    loose=st.integers(0, 6),
-)
-def test_an_entry_dated_before_the_one_before_it_is_named(seconds, loose):
+@given(seconds=st.lists(st.integers(-200_000, 200_000), min_size=2, max_size=6))
+def test_an_entry_dated_before_the_one_before_it_is_named(seconds):
     start = datetime(2026, 1, 1, tzinfo=UTC)
     entries, last = [], Head()
     for at in (start + timedelta(seconds=each) for each in seconds):
         entries.append(Entry.after(last, "returned", "p", stamp(at), "{}"))
         last = entries[-1].head
-    late = [
-        number
-        for number, (before, after) in enumerate(pairwise(seconds), 2)
-        if before - after > (86_400 if number <= loose else 0)
-    ]
-    found = walk(entries, loose=loose)
+    late = [number for number, (before, after) in enumerate(pairwise(seconds), 2) if before > after]
+    found = walk(entries)
     assert found.entries == (late[0] - 1 if late else len(entries))
     if late:
         assert re.match(f"entry {late[0]} is dated 202.*, before the one before it", found.fault)
@@ -254,21 +246,8 @@ def test_a_ledger_that_is_not_there_is_not_made_unasked(where):
 def test_a_newer_ledger_is_refused(where):
     with Ledger(where, key=KEY) as ledger, ledger._store.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE ledger_version SET version_num = '9999'")
-    with pytest.raises(LedgerError, match="has version 9999, this program knows up to 0002"):
+    with pytest.raises(LedgerError, match="has version 9999, this program reads 0001"):
         Ledger(where)
-
-
-def test_the_steps_lead_to_the_tables_that_the_store_knows(ledger):
-    from alembic.script import ScriptDirectory
-
-    import trust_recourse.ledger
-
-    folder = Path(trust_recourse.ledger.__file__).parent / "migrations"
-    assert ScriptDirectory(str(folder)).get_current_head() == NEWEST
-    inspector = sa.inspect(ledger._store.engine)
-    for table in (ENTRIES, SCHEMAS, SEALED):
-        columns = [column["name"] for column in inspector.get_columns(table.name)]
-        assert columns == [column.name for column in table.columns]
 
 
 def test_who_waits_too_long_for_another_writer_is_told(where):
@@ -612,7 +591,7 @@ def test_broken_and_mended_as_by_enumeration(seed, other, wanted, link, mode, by
     assume(result.options[0].confidence >= 0.5)
     new = machine(seed, link)[0]
     noise = np.random.default_rng(other).uniform(size=new.inclusion_.shape)
-    new._conclude(np.clip(noise**3, 0, 1))
+    conclude(new, np.clip(noise**3, 0, 1))
     with tempfile.TemporaryDirectory() as folder, Ledger(f"{folder}/p.db", key=KEY) as ledger:
         promise = ledger.promise(result, subject="person")
         (judged,) = ledger.check(new, by=by, threshold=threshold).judged
@@ -657,7 +636,7 @@ def test_a_range_is_promised_checked_and_redeemed_as_a_whole(seed, other, wanted
     result = recourse.find(x, float(within[int(rank * (within.size - 1))]))
     new = machine(seed)[0]
     mixed = np.random.default_rng(other).uniform(size=new.inclusion_.shape) ** 3
-    new._conclude(np.clip(0.9 * model.inclusion_ + 0.1 * mixed, 0, 1))
+    conclude(new, np.clip(0.9 * model.inclusion_ + 0.1 * mixed, 0, 1))
     with tempfile.TemporaryDirectory() as folder, Ledger(f"{folder}/p.db", key=KEY) as ledger:
         promise = ledger.promise(result, subject="person", ranges=True)
         (judged,) = ledger.check(new).judged

@@ -31,12 +31,13 @@ from trust_recourse.ledger import (
 from trust_recourse.ledger import seal as sealing
 from trust_recourse.ledger.entries import canonical, sha256
 from trust_recourse.ledger.pages import MOST, Route, built, page_hash
-from trust_recourse.ledger.promises import stamp
 from trust_recourse.ledger.pseudonyms import VARIABLE
-from trust_recourse.ledger.seal import OLD, SEAL, STRETCH, Seal
+from trust_recourse.ledger.seal import SEAL, STRETCH, Seal
 from trust_recourse.ledger.store import ENTRIES, SCHEMAS, SEALED
+from trust_recourse.ledger.times import stamp
 
-BEFORE = Path(__file__).parents[1] / "data" / "promises-0001.db"  # by tables of version 0001
+WRITTEN = Path(__file__).parents[1] / "data" / "promises-0001.db"  # by tables of version 0001
+WRITTEN_HEAD = "7:40aa60555bed7921f03e658591f0304a814fc543e6f92060c0e7cd70d80d0915"
 
 
 @pytest.fixture
@@ -137,8 +138,7 @@ ATTACKS = {
     "the ledger is made to look as if it never had a seal": (
         lambda then: [
             *put(then.without),
-            sa.text("DROP TABLE ledger_seal"),
-            sa.text("UPDATE ledger_version SET version_num = '0001'"),
+            sa.text("DELETE FROM ledger_seal"),
         ],
         "the seal was removed",
     ),
@@ -562,61 +562,45 @@ def test_pages_depend_on_the_promises_alone_and_every_change_of_one_shows(many, 
             Route.read(forgery, sha256(texts[""]), last)
 
 
-# ---------------------------------------------------------------- before there were seals
+# ---------------------------------------------------------------- written before
 
 
-@pytest.fixture
-def old(tmp_path):
+def test_a_ledger_that_was_written_before_is_read_verified_and_used(tmp_path):
     place = tmp_path / "promises.db"
-    shutil.copy(BEFORE, place)
+    shutil.copy(WRITTEN, place)
     place.chmod(0o600)
-    return place
-
-
-def test_a_ledger_from_before_is_read_and_sealed_by_who_next_writes(old):
-    with Ledger(old) as nobody:
-        (left,) = nobody.promises()
-        assert nobody.verify().entries == 7  # the last took its time before it waited
-        assert [entry.kind for entry in nobody.history(left.id)] == ["promise"]
-    with Ledger(old, key=KEY) as ledger:
-        assert not ledger.verify().proven
-        assert redeemed(ledger, left).due
-        assert ledger.verify().proven
-        assert [promise.state(datetime.now(UTC)) for promise in ledger.promises(False)] == [
-            "redeemed", "withdrawn", "withdrawn", "redeemed",
-        ]  # fmt: skip
-        (new,) = issued(ledger, 1)
-        assert len(new.id) > OLD == len(left.id)
+    with Ledger(place) as nobody:
+        assert str(nobody.head()) == WRITTEN_HEAD
+        left, *_ = nobody.promises(at=datetime(2026, 11, 20, tzinfo=UTC))
+        kinds = [entry.kind for made in nobody.promises(False) for entry in nobody.history(made.id)]
+        assert kinds == [
+            "promise",
+            "promise",
+            "letter",
+            "promise",
+            "redeemed",
+            "promise",
+            "withdrawn",
+        ]
+    with Ledger(place, key=KEY) as ledger:
+        assert ledger.verify(WRITTEN_HEAD).proven
+        ledger.withdraw(left.id, "a test")
+        assert ledger.verify().entries == 8
         forged(ledger, sa.delete(ENTRIES).where(one(8)))
         with pytest.raises(LedgerChangedError):
-            redeemed(ledger, left)
+            ledger.withdraw(left.id, "a test")
 
 
-@pytest.mark.parametrize(
-    ("statement", "said"),
-    [
-        (sa.delete(ENTRIES).where(one(5)), "entry 5 is missing"),
-        (sa.update(ENTRIES).where(one(4)).values(content="{}"), "entry 4 was changed"),
-        (sa.delete(SCHEMAS), "the schema of entry 1 was changed or removed"),
-    ],
-)
-def test_a_ledger_from_before_is_sealed_only_if_it_is_whole(old, statement, said):
-    with Ledger(old, key=KEY) as ledger:
-        forged(ledger, statement)
-        with pytest.raises(LedgerChangedError, match=said):
-            issued(ledger, 1)
-        assert rows(ledger, SEALED) == []
-
-
-def test_a_ledger_from_before_may_not_go_back_by_more_than_its_writers_waited(old):
-    with Ledger(old, key=KEY) as ledger:
-        (left,) = ledger.promises()
-        early = stamp(datetime(2024, 1, 31, 8, tzinfo=UTC))
-        entry = Entry.after(ledger.head(), "withdrawn", left.id, early, '{"reason":"x"}')
-        forged(ledger, sa.insert(ENTRIES).values(vars(entry)))
-        assert f"entry 8 is dated {early}, before" in ledger.verify().fault
-        with pytest.raises(LedgerChangedError, match="entry 8 is dated"):
-            issued(ledger, 1)
+@pytest.mark.parametrize("empty", [True, False])
+def test_a_ledger_without_a_seal_is_refused(where, empty):
+    with Ledger(where, key=KEY) as ledger:
+        made = [] if empty else issued(ledger, 1)
+        forged(ledger, sa.delete(SEALED))
+        assert "the seal was removed" in ledger.verify().fault
+        reads = [ledger.head, ledger.promises, lambda: issued(ledger, 1)]
+        for ask in (*reads, *(lambda each=each: ledger.read(each.id) for each in made)):
+            with pytest.raises(LedgerChangedError, match="the seal was removed"):
+                ask()
 
 
 # ---------------------------------------------------------------- sealing anew

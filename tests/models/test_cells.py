@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trust_recourse.models.seam import Condition, Grid
+from trust_recourse.models.grid import Grid
+from trust_recourse.models.subproblem import Condition
 from trust_recourse.question.cost import Cost
 from trust_recourse.search import branch_and_bound
 from trust_recourse.search.branch_and_bound import BranchAndBound
 from trust_recourse.search.candidates import candidates
-from trust_recourse.search.loss import about
+from trust_recourse.search.counterexample import about
 from worlds import LOAN, card
 
 

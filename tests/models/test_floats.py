@@ -19,14 +19,16 @@ from trust_recourse.answers.robustness import noise
 from trust_recourse.certificate import verify
 from trust_recourse.io.wording import written
 from trust_recourse.models import Additive
-from trust_recourse.models.seam import Grid, of_class, yes_interval
+from trust_recourse.models.grid import Grid
+from trust_recourse.models.seam import of_class, yes_interval
 from trust_recourse.models.tsetlin.calibration import Calibrator
 from trust_recourse.question import Status
 from trust_recourse.question.cost import MOST_COST, Cost
-from trust_recourse.schema.steps import multiple_below, plus, ratio
+from trust_recourse.schema.multiples import multiple_below, plus, ratio
+from trust_recourse.schema.noise import noise_rooms
 from trust_recourse.search.candidates import Same
-from trust_recourse.search.exact import Robust, _finer
-from worlds import paper_machine
+from trust_recourse.search.geometry import Robust, _finer
+from worlds import calibrate_by, conclude, paper_machine
 
 
 def fresh(code: str) -> str:
@@ -88,9 +90,9 @@ def on_a_flat(y: float) -> PTMClassifier:
     """A machine whose class 0 has the confidence 1 − y at a = 2 and a = 3, on a flat."""
     X = pd.DataFrame({"a": np.arange(40) % 4})
     model = paper_machine(4, 4, T=2, epochs=1, random_state=0).fit(X, np.arange(40) % 2)
-    model._conclude(np.random.default_rng(0).random(model.inclusion_.shape))
+    conclude(model, np.random.default_rng(0).random(model.inclusion_.shape))
     x = np.array([0.0, 0.4712, 0.49, 1.0])
-    model.calibrator_ = Calibrator("isotonic", x, np.array([y, y, 0.8, 0.8]))
+    calibrate_by(model, Calibrator("isotonic", x, np.array([y, y, 0.8, 0.8])))
     return model
 
 
@@ -108,7 +110,7 @@ def test_a_flat_of_the_calibrator_is_not_missed_by_a_bit():
 
 def test_a_tie_is_class_1_to_the_checker_too():
     model = on_a_flat(0.2)
-    model.calibrator_ = Calibrator("isotonic", np.array([0.0, 1.0]), np.array([0.5, 0.5]))
+    calibrate_by(model, Calibrator("isotonic", np.array([0.0, 1.0]), np.array([0.5, 0.5])))
     refused = Recourse(model, model.schema_, "l1", wanted=0).find({"a": 0}, 0.5)
     assert [*refused.status.values()] == [Status.INFEASIBLE]
     assert verify(refused.certificate(), model).status is Status.INFEASIBLE
@@ -121,7 +123,7 @@ def test_a_jump_of_the_calibrator_within_rounding_is_a_step(wanted):
     model = on_a_flat(0.2)
     r = float(model.raw_confidence(pd.DataFrame({"a": [1]}))[0])
     at = [math.nextafter(r, 0), r] if wanted else [r, math.nextafter(r, 1)]
-    model.calibrator_ = Calibrator("isotonic", np.array(at), np.array([0.2, 0.8]))
+    calibrate_by(model, Calibrator("isotonic", np.array(at), np.array([0.2, 0.8])))
     schema = model.schema_ if wanted else model.schema_.update("a", upper=1)
     recourse = Recourse(model, schema, "l1", wanted=wanted)
     stairs = recourse.frontier({"a": 2 if wanted else 0})
@@ -205,7 +207,7 @@ def test_nothing_continuous_is_cheaper_by_a_float(seed, weight):
     rng = np.random.default_rng(seed)
     X = pd.DataFrame({"rate": rng.random(60), "size": rng.random(60) * 1e3})
     model = paper_machine(6, 4, T=2, epochs=2, thresholds=6, random_state=0).fit(X, X.rate > 0.5)
-    model._conclude(rng.random(model.inclusion_.shape) ** 4)
+    conclude(model, rng.random(model.inclusion_.shape) ** 4)
     features = (Feature("rate", scale=0.3, weight=weight), Feature("size", scale=1e3))
     recourse = Recourse(model, Schema(features), "l1")
     x = X.iloc[0]
@@ -227,7 +229,7 @@ def test_a_value_half_way_between_edges_reaches_both(step, continuous):
     for k in range(1, 60):
         grid = Grid(schema, (np.array([k * step, (k + 1) * step]),))
         robust = Robust(step / 2, 0.5, continuous)
-        rooms = schema.rooms(step / 2, continuous).tobytes()
+        rooms = noise_rooms(schema, step / 2, continuous).tobytes()
         finer = _finer(Same(grid), Same(schema), robust, rooms)
         middle = multiple_below(step / 2, (2 * k + 1.2) * step / 2)
         cell = int(finer.cells_in(0, np.array([middle]))[0])

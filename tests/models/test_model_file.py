@@ -87,14 +87,14 @@ def test_without_states_a_file_is_small_and_the_model_the_same(model, patients, 
         TMClassifier.load(tmp_path / "light")
 
 
-def test_the_file_of_format_1_kept_for_good():
+def test_a_file_kept_for_good_says_what_it_said():
     model = load(KEPT)
     expected = json.loads(KEPT.with_suffix(".json").read_text())
     assert model.fingerprint_ == expected["fingerprint"]
     confidence = model.predict_proba(pd.DataFrame(expected["rows"]))[:, 1]
     np.testing.assert_allclose(confidence, expected["confidence"], atol=1e-12)
     assert model.literals_ == expected["literals"]
-    assert np.isnan(model.rules().dominance).all()  # which that format did not hold
+    assert np.isnan(model.rules().dominance).all()  # as the file has it
 
 
 def test_writing_is_whole_or_not_at_all(model, tmp_path, monkeypatch):
@@ -150,7 +150,7 @@ def test_foreign_future_and_oversized_files(model, tmp_path, monkeypatch):
     monkeypatch.setattr(model_file, "FORMAT", 5)
     model.save(bad)
     monkeypatch.undo()
-    with pytest.raises(ModelFileError, match="format 5; this version reads up to format 4.*Update"):
+    with pytest.raises(ModelFileError, match="format 5; this version reads format 1.*Update"):
         load(bad)
     model.save(bad)
     monkeypatch.setattr(model_file, "MOST_BYTES", 100)
@@ -274,10 +274,10 @@ def test_a_header_that_readers_could_read_otherwise_is_refused(change, message, 
     text = change(json.dumps(header))
     assert text != json.dumps(header)
     try:
-        known = model_file.fingerprint(arrays, json.loads(text))
+        known = model_file.fingerprint(arrays, {**json.loads(text), "format": model_file.FORMAT})
     except (ValueError, RecursionError):
         known = ""
-    about = {"kind": model_file.KIND, "format": "2", "header": text, "fingerprint": known}
+    about = {"kind": model_file.KIND, "format": "1", "header": text, "fingerprint": known}
     (tmp_path / "bad").write_bytes(save(arrays, metadata=about))
     with pytest.raises(ModelFileError, match=message) as refused:
         load(tmp_path / "bad")
@@ -293,7 +293,7 @@ def test_metadata_given_twice_or_at_length_is_refused(model, tmp_path):
     for changed, message in (
         (head.replace(b'"kind"', b'"kind": "x", "kind"'), "not a trust-recourse model"),
         (head[:-1] + f', "inclusion": {tensor}}}'.encode(), "not a trust-recourse model"),
-        (head.replace(b'"format":"4"', b'"format":"%s"' % (b"2" * 10**6)), "format 222"),
+        (head.replace(b'"format":"1"', b'"format":"%s"' % (b"2" * 10**6)), "format 222"),
         (head[:-1] + f', "{"x" * 10**6}": {tensor}}}'.encode(), "damaged"),
     ):
         assert changed != head

@@ -16,7 +16,8 @@ import pytest
 import boosted
 import trust_recourse
 from trust_recourse import Recourse
-from trust_recourse.models.seam import Condition, PythonKernel, TableKernel
+from trust_recourse.models.kernel import PythonKernel, TableKernel
+from trust_recourse.models.subproblem import Condition
 from trust_recourse.models.sums.additive import Points
 from trust_recourse.question.cost import Cost
 from trust_recourse.search.branch_and_bound import BranchAndBound

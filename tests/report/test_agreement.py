@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from trust_recourse.report.agreement import Agreement, ranked
+from trust_recourse.report.model.agreement import Agreement, ranked
 
 
 @settings(max_examples=100, deadline=None)

@@ -43,8 +43,8 @@ from trust_recourse.cli import app
 from trust_recourse.io.wording import distance, floored
 from trust_recourse.question import Point, Question
 from trust_recourse.report import content
-from trust_recourse.report.confidence import out_of_100
 from trust_recourse.report.content import TableBlock
+from trust_recourse.report.letter.percent import out_of_100
 from worlds import paper_machine
 
 GIVEN = {

@@ -31,15 +31,16 @@ from trust_recourse import (
 from trust_recourse.cli import app
 from trust_recourse.io.wording import floored, unbroken
 from trust_recourse.ledger import LedgerError, PromiseClosedError
+from trust_recourse.ledger.letters import check_letter
 from trust_recourse.models import Additive
 from trust_recourse.question import Status
 from trust_recourse.report.content import TableBlock
-from trust_recourse.report.facts import LetterFacts
-from trust_recourse.report.institution import Institution
 from trust_recourse.report.language import ENGLISH
-from trust_recourse.report.profiles import LateLetterError, MissingFieldsError, profile_of
-from trust_recourse.report.reason_codes import ReasonCodes
-from trust_recourse.report.reasons import Reason, principal
+from trust_recourse.report.letter.institution import Institution
+from trust_recourse.report.letter.phrasing import Wording
+from trust_recourse.report.letter.profiles import LateLetterError, MissingFieldsError, profile_of
+from trust_recourse.report.letter.reason_codes import ReasonCodes
+from trust_recourse.report.letter.reasons import Reason, principal
 from trust_recourse.web.state import AppState
 
 PAGE = Path(__file__).parents[2] / "docs" / "letter-rules.md"
@@ -371,13 +372,13 @@ def test_a_ledger_records_no_notice_as_in_time_that_is_not(tmp_path):
         record = letter(result, **how, profile=USProfile(**soon)).record()
         ledger.record_letter(promise.id, record)
         noon = datetime.datetime.combine(TODAY, datetime.time(12), datetime.UTC)
-        promise.check_letter(record, noon + datetime.timedelta(1))
+        check_letter(promise, record, noon + datetime.timedelta(1))
         with pytest.raises(LedgerError, match=r"in time, which it was until .*; write it anew"):
-            promise.check_letter(record, noon + datetime.timedelta(3))
+            check_letter(promise, record, noon + datetime.timedelta(3))
         late = letter(
             result, **how, profile=USProfile(**{**soon, "received": "2020-01-02"}, late=True)
         )
-        promise.check_letter(late.record(), noon + datetime.timedelta(3))
+        check_letter(promise, late.record(), noon + datetime.timedelta(3))
 
 
 def test_no_file_of_facts_makes_every_letter_late(tmp_path):
@@ -1136,7 +1137,7 @@ def test_what_the_offer_leaves_alone_and_the_model_does_not_use_is_said():
     told = flat(written("us"))
     assert "The model does not use calls." in told
     _, _, asked = world()
-    facts = LetterFacts(asked, ENGLISH, 1.0)
+    facts = Wording(asked, ENGLISH)
     assert facts.any_of(["age", "sex"]) == "age or sex"
     assert facts.any_of(["age", "sex", "home"]) == "age, sex or home"
     result, X = guarded()

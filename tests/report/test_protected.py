@@ -28,13 +28,13 @@ from trust_recourse import (
     model_report,
 )
 from trust_recourse.cli import app
-from trust_recourse.report.institution import Institution
+from trust_recourse.report.letter.institution import Institution
+from trust_recourse.report.letter.reasons import principal
+from trust_recourse.report.letter.reasons import reasons as reasons_of
 from trust_recourse.report.protected import Use, uses
-from trust_recourse.report.reasons import principal
-from trust_recourse.report.reasons import reasons as reasons_of
 from trust_recourse.schema import SchemaError
 from trust_recourse.web.state import AppState, Limits
-from worlds import LINKS, paper_machine, random_machine
+from worlds import LINKS, conclude, paper_machine, random_machine
 
 GIVEN = {
     "organisation": "A clinic",
@@ -318,11 +318,11 @@ def test_what_a_rule_and_a_model_depend_on_is_exact(seed, link, gone):
     for f in range(3):
         if gone >> f & 1:  # no rule includes a literal of it
             inclusion[:, clauses.literals.owners == f] = 0.0
-    model._conclude(inclusion)
+    conclude(model, inclusion)
     clauses = model.clauses()
     n_cells = clauses.literals.grid.sizes
     grid = np.array([*product(*map(range, n_cells))], np.int32)
-    firing, confidence = model.firing_at(grid), model.confidence_at(grid)
+    firing, confidence = model.machine_.firing_at(grid), model.machine_.confidence_at(grid)
     values = [np.append(edges, np.inf) for edges in model.thresholds_]  # one of each cell
     codes = np.column_stack([values[f][grid[:, f]] for f in range(3)])
     told = uses(model, Schema([replace(f, protected=True) for f in model.schema_]), codes)

@@ -35,7 +35,7 @@ from trust_recourse.report import (
     holdout_report,
     reliability_curve,
 )
-from trust_recourse.report.model import _title
+from trust_recourse.report.model.model_report import _title
 from worlds import paper_machine
 
 SCORES = ["auc", "accuracy", "log_loss", "brier", "ece"]

@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 from trust_recourse import Schema, german_credit, german_credit_schema, haberman, model_report
 from trust_recourse.report import check_table
-from trust_recourse.report.suspicions import _way
+from trust_recourse.report.model.data_checks import _way
 
 ROWS = 400
 

@@ -21,7 +21,10 @@ from trust_recourse.cli import app
 from trust_recourse.io.tables import read
 from trust_recourse.population import batch
 from trust_recourse.schema import Feature, FewChange, Schema, SchemaError
-from trust_recourse.schema.derived import Formula, before_rounding, rounded
+from trust_recourse.schema.derived import check_rows
+from trust_recourse.schema.formula import Formula
+from trust_recourse.schema.moves import why_not
+from trust_recourse.schema.multiples import before_rounding, nearest_multiple
 from trust_recourse.web.people import person_like
 
 law = settings(max_examples=200, deadline=None, database=None)
@@ -84,9 +87,11 @@ def test_the_ends_of_a_box_bound_the_floats_inside(formula, data):
 @law
 @given(numbers, st.sampled_from([None, 1.0, 0.1, 0.25, 0.001, 1 / 3, 7.0]), numbers)
 def test_an_edge_before_rounding_is_one_after_it(value, step, edge):
-    assert (rounded(value, step) <= edge) == (value <= before_rounding(edge, step))
+    assert (nearest_multiple(value, step) <= edge) == (value <= before_rounding(edge, step))
     if step is not None:
-        assert abs(rounded(value, step) - value) <= step / 2 * (1 + 1e-9) + 1e-9 * abs(value)
+        assert abs(nearest_multiple(value, step) - value) <= step / 2 * (1 + 1e-9) + 1e-9 * abs(
+            value
+        )
 
 
 # ---------------------------------------------------------------- in a schema
@@ -249,10 +254,10 @@ def test_rows_of_which_not_one_is_1_are_named():
     assert found.index.tolist() == [2, 3]
     assert found["given"].tolist() == [2, 0]
     with pytest.raises(SchemaError, match="not one of rents, owns.*in 2 of 4 rows: row 2 has 2 of"):
-        schema.check_rows(X, groups=True)
-    schema.check_rows(X)
+        check_rows(schema, X, groups=True)
+    check_rows(schema, X)
     few = Schema.infer(X).relate("at most one of rents, owns")
-    few.check_rows(X.drop(index=2), groups=True)
+    check_rows(few, X.drop(index=2), groups=True)
 
 
 def test_the_action_set_says_what_follows_and_how_little_is_too_little():
@@ -292,16 +297,18 @@ def test_a_least_change_and_a_forbidden_move():
     assert pay.actions(50.0).values().tolist() == [*range(41), 50, *range(60, 101)]
     assert pay.actions(50.0).nearest(40.0, 49.0) is None
     assert pay.actions(50.0).nearest(30.0, 49.0) == 40.0
-    assert pay.why_not(50.0, 55.0) == ("pay must change by at least 10, or stay",)
+    assert why_not(pay, 50.0, 55.0) == ("pay must change by at least 10, or stay",)
     degree = Feature("degree", "category", values=("B", "M", "P"), forbidden=("M -> B", "* -> P"))
     assert degree.actions(1.0).choices == (1.0,)
     assert degree.actions(0.0).choices == (0.0, 1.0)
-    assert degree.why_not(1.0, 0.0) == ("degree may not go from M to B",)
+    assert why_not(degree, 1.0, 0.0) == ("degree may not go from M to B",)
     with pytest.raises(SchemaError, match="given 'Z'|given ' Z'"):
         Feature("degree", "category", values=("B", "M"), forbidden=("M -> Z",))
     with pytest.raises(SchemaError, match="min_change"):
         Feature("pay", min_change=5, max_change=2)
-    freed = {each.sentence for each in Schema((pay, degree)).lifted({"pay": 50, "degree": "M"})}
+    freed = {
+        each.sentence for each in Schema((pay, degree)).relaxations({"pay": 50, "degree": "M"})
+    }
     assert {"pay may change by less than 10", "degree may go M -> B, * -> P"} <= freed
 
 
@@ -421,7 +428,7 @@ def test_a_table_gets_the_derived_columns_that_it_lacks(tmp_path):
     whole = schema.with_derived(given)
     assert whole["ratio"].tolist()[:2] == [0.8, 0.76]
     assert math.isnan(whole["ratio"][2])
-    schema.check_rows(whole)
+    check_rows(schema, whole)
     assert schema.with_derived(whole) is whole
     polars = pytest.importorskip("polars")
     theirs = schema.with_derived(polars.DataFrame(given.to_dict("list")))

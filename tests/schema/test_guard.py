@@ -11,7 +11,7 @@ from trust_recourse import PTMClassifier, Recourse, Schema
 from trust_recourse.cli import app
 from trust_recourse.schema import OneOf
 from trust_recourse.schema.guard import one_hot
-from trust_recourse.schema.steps import multiple_below
+from trust_recourse.schema.multiples import multiple_below
 
 ROWS = 400
 law = settings(max_examples=60, deadline=None)

@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from trust_recourse.schema.guess.levels import SCALES, levels
+from trust_recourse.schema.guess.levels import levels
+from trust_recourse.schema.guess.words import scales
 
 ORDERED = [  # each from low to high, as tables have them
     ("< 0 DM", "0 to 200 DM", "≥ 200 DM"),
@@ -200,7 +201,7 @@ def test_numbers_and_booleans_are_not_read():
 
 
 def test_a_word_has_one_level_in_a_scale():
-    assert {*SCALES} >= {"amounts", "sizes", "grades", "education"}
-    assert SCALES["education"]["hs grad"] < SCALES["education"]["bachelors"]
-    for scale in SCALES.values():
+    assert {*scales()} >= {"amounts", "sizes", "grades", "education"}
+    assert scales()["education"]["hs grad"] < scales()["education"]["bachelors"]
+    for scale in scales().values():
         assert [*dict.fromkeys(scale.values())] == [*range(max(scale.values()) + 1)]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from trust_recourse import Feature, Schema, german_credit, german_credit_schema, haberman
-from trust_recourse.report.suspicions import uncontradicted
+from trust_recourse.report.model.data_checks import uncontradicted
 from trust_recourse.schema import proposals, proposed
 from trust_recourse.schema.guess.meaning import owed, past, rises
 

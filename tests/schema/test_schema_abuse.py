@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from trust_recourse.schema import Feature, Schema, SchemaError
-from trust_recourse.schema.text import MOST_BYTES, MOST_DEEP, MOST_NODES
+from trust_recourse.schema.yaml_text import MOST_BYTES, MOST_DEEP, MOST_NODES
 
 # The packages are loaded before the limits are set, so that only the reading counts.
 READ = """

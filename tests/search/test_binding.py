@@ -76,7 +76,7 @@ def test_one_change_alone_is_searched_value_by_value():
     for row in X[confidence(X) < 0.5][:5]:
         own = recourse.schema.action_set_of(row)
         problem = Problem(own, Target(0.5), recourse.cost, 1)
-        engine = Exact(recourse.score, problem, scope="furthest")
+        engine = Exact(recourse.score, problem, scope="most_confident")
         best, stopped = engine.max_confidence()
         assert not stopped
         assert best.confidence == confidence(one_changed(row)).max()
@@ -113,7 +113,7 @@ def test_each_constraint_that_binds_is_listed_and_no_other(seed):
     best = result.max_confidence.most
     expected = {
         each.sentence: Recourse(model, each.schema, "l1").reachable(x).most
-        for each in schema.lifted(x)
+        for each in schema.relaxations(x)
     }
     expected = {words: most for words, most in expected.items() if most > best + AROUND}
     listed = result.binding().set_index("if").reachable.to_dict()
@@ -150,9 +150,9 @@ def test_columns_of_a_choice_are_not_offered_beyond_0_and_1():
     features = tuple(Feature(name, kind="integer", lower=0, upper=1) for name in names)
     schema = Schema((*features, Feature("age", kind="integer", mutable=False)))
     x = {"rents": 1, "owns": 0, "age": 40}
-    free = [each.sentence for each in schema.lifted(x)]
+    free = [each.sentence for each in schema.relaxations(x)]
     assert "owns may rise above 1" in free
-    joined = [each.sentence for each in schema.relate("one of rents, owns").lifted(x)]
+    joined = [each.sentence for each in schema.relate("one of rents, owns").relaxations(x)]
     assert joined == [
         "age may change",
         "it were not required that just one of rents, owns may be yes (1)",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import reference
 from trust_recourse import TMClassifier
-from worlds import LINKS, random_machine
+from worlds import LINKS, conclude, random_machine
 
 
 @given(
@@ -97,7 +97,7 @@ def test_an_ordinary_machine_is_certain_of_its_clauses(patients):
 
 def test_the_decision_is_the_confidence_at_one_half_and_a_tie_is_class_one():
     machine, X = random_machine(5, link="margin", T=2)
-    machine._conclude(np.zeros_like(machine.inclusion_))  # silence: v = 0, margin one half
+    conclude(machine, np.zeros_like(machine.inclusion_))  # silence: v = 0, margin one half
     p = machine.predict_proba(X)
     assert (p[:, 1] == 0.5).all()
     assert (p.sum(axis=1) == 1.0).all()

@@ -45,7 +45,7 @@ def test_least_number_then_least_cost(
     model, X, rng = machine(seed, link)
     schema = person_schema(model, rng, relations)
     if weighted:
-        for name in schema.levers:
+        for name in schema.actionable:
             schema = schema.update(name, weight=float(rng.choice([0.5, 1.0, 3.0])))
     recourse = Recourse(model, schema, cost, wanted=wanted)
     x = X.iloc[int(rng.integers(len(X)))]
@@ -172,7 +172,7 @@ def test_an_unproved_answer_has_no_certificate(asked):
 def test_weights_do_not_count():
     model, X, _ = machine(3)
     schema = model.schema_
-    for name, weight in zip(schema.levers, (0.01, 100.0, 7.0), strict=False):
+    for name, weight in zip(schema.actionable, (0.01, 100.0, 7.0), strict=False):
         schema = schema.update(name, weight=weight)
     plain, other = Recourse(model, cost="l1"), Recourse(model, schema, cost="l1")
     _, _, p = enumerated(plain, X.iloc[0])

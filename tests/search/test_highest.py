@@ -106,7 +106,7 @@ def test_levels_that_few_boxes_leave_open_get_more(monkeypatch):
     recourse, people = refused(3)
     for x in people:
         problem = Problem(recourse.schema.action_set(x), Target(0.5), recourse.cost, 1)
-        climb = Climb(Exact(recourse.score, problem, scope="furthest"))
+        climb = Climb(Exact(recourse.score, problem, scope="most_confident"))
         climb.climb()
         assert climb.proved
         assert not climb.stopped
@@ -117,7 +117,7 @@ def test_a_search_goes_on_after_new_limits():
     recourse, people = refused(2)
     for x in people:
         problem = Problem(recourse.schema.action_set(x), Target(0.5), recourse.cost, 1)
-        engine = Exact(recourse.score, problem, scope="furthest", node_limit=5)
+        engine = Exact(recourse.score, problem, scope="most_confident", node_limit=5)
         climb = Climb(engine)
         climb.climb()
         assert climb.stopped
@@ -172,7 +172,7 @@ def test_only_constraints_without_which_more_is_reachable_are_listed():
         listed = result.binding(None)
         assert listed.attrs["unfinished"] == 0
         assert listed["proved"].all()
-        freed = {each.sentence: each.schema for each in recourse.schema.lifted(x)}
+        freed = {each.sentence: each.schema for each in recourse.schema.relaxations(x)}
         every = {
             words: Recourse(recourse.model, schema, "l1").reachable(x).most
             for words, schema in freed.items()

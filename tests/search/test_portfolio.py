@@ -316,7 +316,7 @@ def test_what_such_models_lack_names_all_that_works(models, patients):
     x, now = refused(recourse, X)
     result = recourse.find(x, now + 0.1, n_trials=60)
     families = "PTMClassifier, TMClassifier, trees of scikit-learn, LightGBM, XGBoost or CatBoost"
-    engines = "engine 'auto' or one of portfolio, tpe, gp, spheres, wachter"
+    engines = "engine 'auto' or one of portfolio, tpe, spheres"
     for ask in (
         lambda: recourse.frontier(x),
         lambda: recourse.reachable(x),
@@ -330,9 +330,6 @@ def test_what_such_models_lack_names_all_that_works(models, patients):
             ask()
         assert families in str(error.value)
         assert engines in str(error.value)
-    with pytest.raises(TypeError) as error:  # no gradient, so not wachter
-        Recourse(models["stack"], Schema.infer(X)).frontier(x)
-    assert str(error.value).endswith("one of portfolio, tpe, gp, spheres")
     for limit in ("node_limit", "time_limit"):
         with pytest.raises(ValueError, match=f"{limit} with engine 'portfolio': limit it by n_tri"):
             recourse.find(x, 0.9, **{limit: 5})

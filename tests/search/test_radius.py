@@ -16,13 +16,14 @@ from typer.testing import CliRunner
 
 from trust_recourse import Recourse, Schema, adopt, evidence
 from trust_recourse.answers import measure
+from trust_recourse.answers.document import AnswerDocument
+from trust_recourse.answers.measurements import safety
 from trust_recourse.answers.plot import frontier_info
 from trust_recourse.cli import app
 from trust_recourse.io.wording import AT_LEAST, distance
 from trust_recourse.models import Score
 from trust_recourse.population.batch import Job, answer
 from trust_recourse.question import Radius
-from trust_recourse.report.answers import answers, safety
 from trust_recourse.search.branch_and_bound import BranchAndBound
 
 BOXES = (1, 2, 5, 20, 60)
@@ -142,7 +143,7 @@ def test_every_surface_writes_a_bound_as_one(hard, tmp_path):
     bound = result.quick_radius()
     written = distance(bound)
     assert written.startswith("≥ ")
-    option = answers(result, safety(result))["options"][0]
+    option = AnswerDocument.of(result, safety(result)).to_dict()["options"][0]
     assert (option["radius"], option["radius_exact"]) == (bound, False)
     text = evidence(result, certificates=False, pictures=False).text()
     assert written in text

@@ -17,7 +17,7 @@ from trust_recourse import AtMost, Feature, Implication, Recourse, Schema, verif
 from trust_recourse.question import Status, Target
 from trust_recourse.schema import Relation, SchemaError
 from trust_recourse.schema.relations import NAME, quoted, unquoted
-from trust_recourse.search import branch_and_bound, exact
+from trust_recourse.search import branch_and_bound, formulation
 from worlds import enumerated, machine, person_schema
 
 law = settings(max_examples=80)
@@ -117,11 +117,13 @@ def test_a_kind_of_ones_own_is_read_written_and_told(tmp_path):
         schema.relate("a != e")
 
 
-@pytest.mark.parametrize("few", [0, exact.FEW_GAINS])  # by the peak of the gains, or one by one
+@pytest.mark.parametrize(
+    "few", [0, formulation.FEW_GAINS]
+)  # by the peak of the gains, or one by one
 @pytest.mark.parametrize("text", [*TEXTS, "rate <= count"])
 def test_exact_equals_enumeration_under_it_and_its_certificate_is_confirmed(text, few, monkeypatch):
     monkeypatch.setattr(branch_and_bound, "DIVE_FROM", 0)
-    monkeypatch.setattr(exact, "FEW_GAINS", few)
+    monkeypatch.setattr(formulation, "FEW_GAINS", few)
     judged = Counter()
 
     @law
@@ -171,7 +173,7 @@ def test_it_is_lifted_where_it_forbids_something(text):
         free = replace(schema, relations=()).action_set(x)
         rows = itertools.product(*(actions.values() for actions in free.actions))
         limits = any(free.allows(row) and not bound.allows(row) for row in rows)
-        lifted = [each.sentence for each in schema.lifted(x)]
+        lifted = [each.sentence for each in schema.relaxations(x)]
         assert limits == (any(each.startswith("it were not required") for each in lifted))
         judged[limits] += 1
     assert judged[True] > 5

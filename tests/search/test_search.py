@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from trust_recourse import Feature, Recourse, Schema, TMClassifier, _native
 from trust_recourse.question import Problem, Status, Target
 from trust_recourse.question.cost import Cost
-from trust_recourse.search import branch_and_bound, exact
-from trust_recourse.search import loss as loss_module
+from trust_recourse.search import branch_and_bound, geometry
+from trust_recourse.search import counterexample as loss_module
 from trust_recourse.search.candidates import candidates
 from trust_recourse.search.exact import Exact
-from worlds import LINKS, enumerated, machine, paper_machine, person_schema, with_rules
+from worlds import LINKS, conclude, enumerated, machine, paper_machine, person_schema, with_rules
 
 law = settings(max_examples=100)
 
@@ -106,12 +106,15 @@ def fine_machine(seed, link):
 def kept_around(recourse, codes, radius, floor):
     """Whether the floor is kept in every cell within a radius of each row, by brute force."""
     model = recourse.model
-    sizes = model._literals.grid.sizes
+    sizes = model.machine_.grid.sizes
     cells = np.array(list(itertools.product(*map(range, sizes))), np.int32)
-    yes = model.confidence_at(cells)
+    yes = model.machine_.confidence_at(cells)
     kept = ((yes if recourse.wanted_at == 1 else 1 - yes) >= floor).reshape(sizes)
     action_set = radius * np.array([f.scale for f in recourse.schema])
-    low, high = model.cells_of(codes - action_set), model.cells_of(codes + action_set)
+    low, high = (
+        model.machine_.grid.cells(codes - action_set),
+        model.machine_.grid.cells(codes + action_set),
+    )
     around = [tuple(map(slice, a, b + 1)) for a, b in zip(low, high, strict=True)]
     return np.array([kept[box].all() for box in around]), int((high - low).max())
 
@@ -162,17 +165,17 @@ def test_room_for_noise_over_many_cells_equals_enumeration():
 
 def random_box(model, rng):
     """Ends of a random box of cells, all its rows of cells, and their raw confidences."""
-    ends = np.sort([rng.integers(0, n, 2) for n in model._literals.grid.sizes], axis=1)
+    ends = np.sort([rng.integers(0, n, 2) for n in model.machine_.grid.sizes], axis=1)
     inside = np.array(list(itertools.product(*(range(a, b + 1) for a, b in ends))), np.int32)
-    return ends, inside, model.raw_confidence_from(model.firing_at(inside))
+    return ends, inside, model.machine_.link.raw(model.machine_.firing_at(inside))
 
 
 def numbers_of(model, cells):
     """What the kernel speaks of at rows of cells, by the model's own arithmetic."""
-    q, kernel = model.firing_at(cells), model.score_of(1).kernel
+    q, kernel = model.machine_.firing_at(cells), model.score_of(1).kernel
     if model.link == "logistic":
-        return (model._link.score(q) - kernel.lowest) / kernel.width
-    return model.raw_confidence_from(q)
+        return (model.machine_.link.score(q) - kernel.lowest) / kernel.width
+    return model.machine_.link.raw(q)
 
 
 @law
@@ -194,7 +197,7 @@ def test_bounds_hold_on_random_boxes(seed, link):
     assert number.max() <= 1.0
     p = model.predict_proba(X)[:, 1]
     codes = model.schema_.encode(X)
-    np.testing.assert_array_equal(model.confidence_at(model.cells_of(codes)), p)
+    np.testing.assert_array_equal(model.machine_.confidence_at(model.machine_.grid.cells(codes)), p)
 
 
 def test_at_least_one_half_is_the_cheapest_change_of_the_decision(model, patients):
@@ -354,7 +357,7 @@ def test_the_linear_condition_holds_within_the_budget(
     model, _, rng = machine(seed, link, clauses=2 * _native.Machine.LONG if long else 6)
     inclusion = rng.random(model.inclusion_.shape) ** power
     inclusion[rng.random(inclusion.shape) < 0.1] = 1.0  # factors of 0, logarithms of −∞
-    model._conclude(inclusion)
+    conclude(model, inclusion)
     ends, inside, _ = random_box(model, rng)
     number = numbers_of(model, inside)
     boxes, grid = model.score_of(1).kernel, model.score_of(1).grid
@@ -429,7 +432,7 @@ def test_clauses_that_many_features_silence(seed, wanted, many):
     for clause in inclusion:
         asked = rng.choice(13, 13 if many else rng.integers(2, 8), replace=False)
         clause[asked + 13 * rng.integers(0, 2, len(asked))] = 1.0
-    model._conclude(inclusion)
+    conclude(model, inclusion)
     recourse = Recourse(model, cost="l1", wanted=wanted)
     rows = np.array(list(itertools.product([0.0, 1.0], repeat=13)))
     own = rows[rng.integers(len(rows))]
@@ -448,7 +451,7 @@ def test_a_clause_silenced_by_all_does_not_hide_one_that_fires():
     model.fit(rng.integers(0, 2, (40, 13)).astype(float), np.arange(40) % 2)
     inclusion = np.zeros(model.inclusion_.shape)
     inclusion[0, :13] = inclusion[2, 13:] = 1.0  # all low, or all high: one vote each for class 1
-    model._conclude(inclusion)
+    conclude(model, inclusion)
     recourse = Recourse(model, cost="l1")
     own = np.repeat([1.0, 0.0], [6, 7])
     assert recourse.find(own, 0.9).options[0].cost == 6.0
@@ -484,9 +487,9 @@ def test_a_guess_reaches_the_level_and_is_never_cheaper_than_the_least(
     problem = Problem(
         recourse.schema.action_set(x), Target(level), recourse.cost, recourse.wanted_at
     )
-    exact = Exact(recourse.score, problem)
-    search = exact._search
-    search._begin(*exact._interval(exact.searched))
+    asked = Exact(recourse.score, problem).asked
+    search = asked.whole
+    search._begin(*asked.interval(asked.searched))
     first = search._guess(None)
     assume(first is not None)
     point = search._guess(first) if thorough else first
@@ -498,7 +501,7 @@ def test_a_guess_reaches_the_level_and_is_never_cheaper_than_the_least(
         search._guess(None)
         assert branch_and_bound.cancel.check.call_count == 1  # the clock is looked at each time
     for at in (each for each in (first, point) if each is not None):
-        confidence = exact._point(search, at).confidence
+        confidence = asked.point(search, at).confidence
         assert Target(level).met(confidence) or confidence >= level - 1e-9
         least = recourse.cost.before_root(costs[p >= level - 1e-9].min())
         assert search.cost_of(at) >= least * (1 - 1e-9)
@@ -517,7 +520,7 @@ def test_the_search_around_an_answer_keeps_the_time_limit(monkeypatch):
         monkeypatch.setattr(time, "monotonic", lambda: deadline + 1.0)
         raise TimeoutError
 
-    monkeypatch.setattr(exact, "loss", late)
+    monkeypatch.setattr(geometry, "counterexample", late)
     result = recourse.find(low, goal, min_radius=0.02, continuous=True, time_limit=60)
     assert len(asked) == 1
     assert asked[0] < np.inf
@@ -539,7 +542,7 @@ def test_an_undecided_search_around_an_answer_ends_the_question(monkeypatch):
         asked.append(args)
         raise MemoryError
 
-    monkeypatch.setattr(exact, "loss", full)
+    monkeypatch.setattr(geometry, "counterexample", full)
     result = recourse.find(low, goal, **how)
     assert len(asked) == 1
     (status,) = result.status.values()
@@ -558,5 +561,5 @@ def test_a_search_for_a_loss_raises_at_its_deadline():
     )
     with mock.patch.object(loss_module, "FEW", 0), mock.patch.object(loss_module, "CORNERS", 0):
         with pytest.raises(TimeoutError):
-            loss_module.loss(score, cells, (low + high) / 2, deadline=-np.inf)
-        assert loss_module.loss(score, cells, (low + high) / 2) is not None
+            loss_module.counterexample(score, cells, (low + high) / 2, deadline=-np.inf)
+        assert loss_module.counterexample(score, cells, (low + high) / 2) is not None

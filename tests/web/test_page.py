@@ -24,12 +24,12 @@ from trust_recourse import Feature, Ledger, Recourse, Schema
 from trust_recourse.cli import app
 from trust_recourse.cli.serve import Service
 from trust_recourse.question import Question, Target
-from trust_recourse.report.profiles import PROFILES
+from trust_recourse.report.letter.profiles import PROFILES
+from trust_recourse.web.page.cancellation import said
 from trust_recourse.web.page.cards import highest_words
 from trust_recourse.web.page.compare import AS_CARDS
 from trust_recourse.web.page.exports import file_name, not_to_come
 from trust_recourse.web.page.frontier_chart import picture
-from trust_recourse.web.page.latest import said
 from trust_recourse.web.page.limits import judged
 from trust_recourse.web.page.locks import price_words
 from trust_recourse.web.page.people import A_PAGE, PeopleTable
@@ -38,15 +38,12 @@ from trust_recourse.web.page.profile import LABELS, entries, missing
 from trust_recourse.web.page.question import (
     PersonQuestion,
     Price,
-    difference,
     find,
     next_level,
     price,
-    side_of,
     tried,
     with_kept,
 )
-from trust_recourse.web.page.two_people import beside
 from trust_recourse.web.page.what_if import verdict
 from trust_recourse.web.page.words import (
     badge,
@@ -890,7 +887,7 @@ def test_a_phone_needs_no_sideways_scrolling_and_has_room_for_fingers(session):
     switches = titles.locator(".q-toggle").all()
     assert len({round(each.bounding_box()["width"]) for each in switches}) == 1
     names = ("What may change", "Try values", "Compare", "Letter and promise", "Settings")
-    for name in ("Two people", *names):
+    for name in names:
         tab(page, name)
         assert width_beyond(page) == 0
         assert too_small(page, 44) == []
@@ -925,7 +922,7 @@ def test_many_columns_are_filtered_and_folded_and_fit_the_screen(session, screen
 
 
 @needs_browser
-def test_two_people_stand_side_by_side_and_what_follows_is_computed(session):
+def test_what_follows_from_others_is_computed_and_has_no_lock(session):
     page = session("/mortgages", viewport={"width": 390, "height": 844}, has_touch=True)
     pick(page)
     tab(page, "What may change")
@@ -936,23 +933,7 @@ def test_two_people_stand_side_by_side_and_what_follows_is_computed(session):
     form.get_by_label("loan", exact=True).fill("50")
     expect(form.get_by_label("Loan to value")).to_have_value(re.compile("0.50*"))
     expect(form.get_by_label("Loan to value")).not_to_be_editable()
-    tab(page, "Two people")
-    page.get_by_role("button", name="Set this person aside").click()
-    page.locator("button.person").nth(1).click()
-    expect(page.locator(".who")).not_to_have_attribute("open", "")  # it folds once more
-    names = [each.get_attribute("data-name") for each in page.locator("button.person").all()[:2]]
-    table = page.locator(".tools table").first
-    expect(table.locator("th")).to_have_text(["", *names])
-    expect(table).to_contain_text("cheapest change")
     assert width_beyond(page) == 0
-    name, first, second = table.locator("tbody td").evaluate_all(BOXES)[:3]
-    assert name[3] <= first[1] + 0.1, "the name of a row stands above it"
-    assert first[2] - first[0] == pytest.approx(second[2] - second[0], abs=1)
-    ends = table.locator(".end").evaluate_all(BOXES)
-    assert ends
-    assert all(end[3] - end[1] < 30 for end in ends), "neither end of a change is broken"
-    page.get_by_role("button", name="Let go").click()
-    expect(page.locator(".tools table")).to_have_count(0)
 
 
 @needs_browser
@@ -1134,34 +1115,6 @@ def test_turning_a_lock_twice_leaves_the_question(lending):
             assert turned.may_change(feature) is not question.may_change(feature)
             back = turned.turned(feature)
             assert (back.locked, back.freed) == (question.locked, question.freed)
-
-
-def test_of_two_people_each_number_is_the_models_own(lending):
-    recourse, X = lending
-    asked = Question(confidence=(0.6,))
-    sides = [
-        side_of(recourse, str(at), PersonQuestion(recourse.schema.row(X.iloc[at]), asked),
-                Target(0.5), Limits())
-        for at in np.argsort(recourse.confidences(recourse.schema.encode(X)))[[0, -1]]
-    ]  # fmt: skip
-    rows = {name: cells for name, *cells in beside(recourse.schema, *sides)}
-    own = recourse.confidences(recourse.schema.encode(X))
-    assert rows["decision"] == ["refused", "accepted"]
-    assert rows["confidence"] == [percent(own.min()), percent(own.max())]
-    cheapest = recourse.find(X.iloc[int(sides[0].name)], 0.6).options[0]
-    assert rows[f"its cost ({recourse.cost.words})"][0] == f"{cheapest.cost:.3g}"
-    for name, change in cheapest.changes.items():
-        feature = recourse.schema[name]
-        assert rows[feature.title][0] == " → ".join(map(feature.describe, change))
-    assert rows["confidence then"][0] == percent(cheapest.confidence)
-    why = difference(recourse, *sides)
-    assert why.bars.sum() == pytest.approx(own.max() - own.min())
-    same = {f.title for f in recourse.schema} - rows.keys()
-    assert all(
-        len({f.code_of(side.asked.person[f.name]) for side in sides}) == 1
-        for f in recourse.schema
-        if f.title in same
-    )
 
 
 def test_kept_options_join_later_ones_once(lending):

@@ -22,14 +22,15 @@ from issuing import KEY, secret_file
 from issuing import forged as tampered
 from serving import running, started
 from trust_recourse import Ledger, Recourse, Schema, haberman
+from trust_recourse.answers.document import AnswerDocument, FrontierDocument, ranges_of
+from trust_recourse.answers.measurements import how_far, safety
 from trust_recourse.cli import app
 from trust_recourse.cli.serve import Service
 from trust_recourse.io.cancel import Cancelled, check
 from trust_recourse.ledger import Head, LedgerChangedError, LedgerError, LedgerUnavailableError
 from trust_recourse.ledger.store import ENTRIES
 from trust_recourse.question.cost import Cost
-from trust_recourse.report.answers import answers, how_far, ranges, safety, steps
-from trust_recourse.report.institution import Institution
+from trust_recourse.report.letter.institution import Institution
 from trust_recourse.schema import SchemaError
 from trust_recourse.web.bodies import Rules
 from trust_recourse.web.problems import problem_of
@@ -85,10 +86,11 @@ def test_recourse_is_that_of_find(asked, recourse):
     answer = told(asked.post("/v1/recourse", json=question))
     result = recourse.find(PATIENT, LEVELS, n_options=2)
     assert len(result.options) >= 2
-    expected = answers(result, safety(result), how_far(result))
-    assert answer == {**json.loads(json.dumps(expected)), "certificate": None}
+    expected = AnswerDocument.of(result, safety(result), how_far(result)).to_dict()
+    assert answer == json.loads(json.dumps(expected))
     answer = told(asked.post("/v1/recourse", json={**question, "ranges": True}))
-    assert [option["ranges"] for option in answer["options"]] == ranges(result)
+    wide = [{name: each.to_dict() for name, each in option.items()} for option in ranges_of(result)]
+    assert [option["ranges"] for option in answer["options"]] == wide
 
 
 def test_locks_costs_and_a_radius_are_heeded(asked, recourse):
@@ -139,7 +141,7 @@ def test_a_band_is_told_as_one(asked, recourse):
 
 def test_the_frontier_is_that_of_python(asked, recourse):
     answer = told(asked.post("/v1/frontier", json={"person": PATIENT}))
-    expected = steps(recourse, PATIENT, recourse.frontier(PATIENT))
+    expected = FrontierDocument.of(recourse, PATIENT, recourse.frontier(PATIENT)).to_dict()
     assert len(expected["steps"]) > 5
     assert answer == json.loads(json.dumps(expected))
     changed = answer["steps"][-1]["changes"]

@@ -15,13 +15,14 @@ from typer.testing import CliRunner
 
 from page_server import loans
 from trust_recourse import Ledger, Option, Recourse, Schema, load
+from trust_recourse.answers.document import AnswerDocument
+from trust_recourse.answers.measurements import safety
 from trust_recourse.cli import app
 from trust_recourse.io.scalars import plain
 from trust_recourse.question import Target
 from trust_recourse.question.vocabulary import TIME_LIMIT, outside
-from trust_recourse.report.answers import answers, safety
 from trust_recourse.report.letter import letter
-from trust_recourse.report.refusal import refusal
+from trust_recourse.report.letter.refusal import refusal
 from trust_recourse.web import bodies
 from trust_recourse.web.page.cards import limit_words
 from trust_recourse.web.page.frontier_chart import FrontierChart
@@ -79,7 +80,7 @@ def test_nothing_is_left_of_an_answer_once_its_question_is_another(asking, chang
 
 def told(result):
     """An answer as it is printed and sent."""
-    return json.loads(json.dumps(answers(result, safety(result))))
+    return json.loads(json.dumps(AnswerDocument.of(result, safety(result)).to_dict()))
 
 
 @pytest.mark.parametrize("more", [{}, {"n_options": 3}, {"max_changes": 1}, {"confidence": 0.8}])
@@ -236,7 +237,6 @@ def test_limits_are_of_the_person_and_stay_while_other_things_are_asked(asking):
     assert asking.question.question.limits == {"income": (None, 1500)}
     asyncio.run(asking.answer())
     assert all(o.x["income"] in (person["income"], *range(1501)) for o in asking.result.options)
-    asking.set_aside()
     result = asking.result
     asking.limit(schema["income"], (None, 1500))  # no other question
     assert asking.result is result
@@ -244,24 +244,11 @@ def test_limits_are_of_the_person_and_stay_while_other_things_are_asked(asking):
         asking.limit(schema["income"], (9, 1))
     asking.meet("Al", person)
     assert asking.question.question.limits == {}
-    assert asking.aside[1].question.limits == {"income": (None, 1500)}
-
-
-def test_who_is_set_aside_keeps_the_locks_they_get_while_still_at_hand(asking):
-    schema, person = asking.state.recourse.schema, asking.question.person
-    asking.set_aside()
-    asking.turn(schema["income"])
-    asking.limit(schema["savings"], (None, 900))
-    asking.meet("Al", person.copy())
-    asking.turn(schema["savings"])
-    aside = asking.aside[1].question
-    assert (aside.lock, aside.limits) == (("income",), {"savings": (None, 900)})
 
 
 def test_who_comes_back_finds_their_locks_and_limits(asking):
     schema, person = asking.state.recourse.schema, asking.question.person
     asking.meet("Bo", person, at=0)
-    asking.set_aside()
     asking.meet("Al", person.copy(), at=1)
     asking.meet("Bo", person.copy(), at=0)
     assert not asking.before
@@ -274,7 +261,6 @@ def test_who_comes_back_finds_their_locks_and_limits(asking):
     own = asking.question.question
     assert asking.before
     assert (own.lock, own.limits, own.confidence) == (("income",), {"savings": (None, 900)}, (0.6,))
-    assert asking.aside[1].question == own
     asking.turn(schema["income"])
     assert not asking.before
     asking.meet("This person", person)  # typed by hand

@@ -10,7 +10,6 @@
 #include "numpy.hpp"
 #include "tsetlin/blocks.hpp"
 #include "tsetlin/inference.hpp"
-#include "tsetlin/largest_vote.hpp"
 #include "tsetlin/learning.hpp"
 #include "tsetlin/machine.hpp"
 
@@ -72,8 +71,6 @@ class Locked {
 
 // ---------------------------------------------------------------- bounds
 
-using SharedTables = std::shared_ptr<const MachineTables>;
-
 i64 guess(const Machine& machine, i64 side, double level, Array<const i64> offset,
           Array<const i64> cells, Array<const double> costs, Array<const i64> forced,
           Array<i64> point, Array<i64> trial, Array<i64> state) {
@@ -111,21 +108,6 @@ void bind_bounds(nb::module_& m) {
              nb::arg("trial").noconvert(), nb::arg("state").noconvert(),
              "Search from `point` for a cheap point that reaches a level; 0 none, 1 found, 2 there "
              "is more to do.");
-    nb::class_<LargestVote, Kernel>(m, "LargestVote",
-                                    "Bounds on the probability that a class has the largest vote.")
-        .def(
-            "__init__",
-            [](LargestVote* made, const std::vector<const Machine*>& banks,
-               const std::vector<const Machine*>& pairs, std::size_t wanted, bool strongest) {
-                const auto tables = [](const std::vector<const Machine*>& machines) {
-                    std::vector<SharedTables> found;
-                    for (const Machine* each : machines) found.push_back(each->shared());
-                    return found;
-                };
-                new (made) LargestVote(tables(banks), tables(pairs), wanted, strongest);
-            },
-            nb::arg("banks"), nb::arg("pairs"), nb::arg("wanted"), nb::arg("strongest"),
-            "The clauses of each class, and of the wanted one with each of the others.");
 }
 
 // ---------------------------------------------------------------- inference

@@ -50,12 +50,7 @@ class Machine final : public Kernel {
     // A local search for a cheap point that reaches a level, see `Guess`.
     Guess::Outcome guess(const Guess::Question& question, Guess::State& state) const;
 
-    // The laws of the vote that the last interval left: where it is least, where it is greatest.
-    const std::vector<double>& law_down() const { return room_.law_down; }
-    const std::vector<double>& law_up() const { return room_.law_up; }
-
     const MachineTables& tables() const { return *tables_; }
-    const std::shared_ptr<const MachineTables>& shared() const { return tables_; }
 
   private:
     std::shared_ptr<const MachineTables> tables_;

@@ -10,8 +10,8 @@ import pandas as pd
 
 from trust_recourse.io.wording import some
 from trust_recourse.question import Option, Question, Radius, option_name
-from trust_recourse.search.exact import Norm, radius
-from trust_recourse.search.loss import Budget
+from trust_recourse.search.counterexample import Budget
+from trust_recourse.search.radius import Norm, radius
 from trust_recourse.search.ranges import ORDERED, ranges
 
 if TYPE_CHECKING:

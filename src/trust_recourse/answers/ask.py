@@ -25,7 +25,7 @@ from trust_recourse.answers.plausibility import are_plausible
 from trust_recourse.answers.retraining import BootstrapEnsemble
 from trust_recourse.io.scalars import Floats, is_number
 from trust_recourse.models.readers.read_model import ReadModel
-from trust_recourse.models.seam import Reduction
+from trust_recourse.models.subproblem import Reduction
 from trust_recourse.question import (
     Option,
     Point,
@@ -40,13 +40,15 @@ from trust_recourse.question import (
 from trust_recourse.question.fewest import Fewest, within
 from trust_recourse.schema import Relation, SchemaError
 from trust_recourse.search.diverse import diverse, levers, repeats
-from trust_recourse.search.engines import BY_TRIAL, NAMES, UNREAD, asking
-from trust_recourse.search.essential import essential, worth
-from trust_recourse.search.exact import Answer, Beside, Exact, Keep, Robust
+from trust_recourse.search.engines import BLACK_BOX, UNREAD, SearchEngine, black_box
+from trust_recourse.search.exact import Answer, Exact, Keep
 from trust_recourse.search.fewest import fewest_changes
-from trust_recourse.search.frontier import FINEST, Staircase
+from trust_recourse.search.formulation import SecondConstraint
+from trust_recourse.search.frontier import FINEST, Frontier
+from trust_recourse.search.geometry import Robust
 from trust_recourse.search.highest import Climb
-from trust_recourse.search.survival import Judgement, least_demand
+from trust_recourse.search.sparsify import marginal_confidence, sparsified
+from trust_recourse.search.survival import Judgement, least_threshold
 
 LITTLE = 0.01  # of confidence: moves that together add less are left out
 MOST_ODDS = 27.0  # of a mean: no log-odds are reported to be more
@@ -81,19 +83,18 @@ class Answers(NamedTuple):
 def need_cells(model: ReadModel, what: str) -> None:
     """Raise `TypeError` if the model was not read, with the engines that can ask it."""
     if not model.exact:
-        model.need_cells(what, asking(model.model))
+        model.need_cells(what, BLACK_BOX)
 
 
-def proves(model: ReadModel, engine: str) -> bool:
-    """Whether an engine, by its name or "auto", gives proofs of this model."""
+def proves(model: ReadModel, engine: str | SearchEngine) -> bool:
+    """Whether an engine gives proofs of this model."""
     return engine == "exact" or (engine == "auto" and model.exact)
 
 
 def answerable(model: ReadModel, question: Question, has_bootstraps: bool) -> Question:
     """The question with its engine by name, once this model can be asked it."""
     engine, robust = question.engine, question.min_radius is not None
-    if engine not in NAMES:
-        raise ValueError(f"engine={engine!r}; expected one of {', '.join(NAMES)}")
+    tries = black_box(engine) is not None
     if engine == "exact" or robust:
         need_cells(model, "min_radius" if robust else "engine 'exact'")
     if question.survives is not None:
@@ -104,9 +105,9 @@ def answerable(model: ReadModel, question: Question, has_bootstraps: bool) -> Qu
                 "some: Recourse(..., bootstraps=bootstraps(model, X, y)) in Python, or "
                 f"{_bootstraps_of_files(model)}"
             )
-        if engine in BY_TRIAL:
+        if tries:
             raise ValueError(f"survives needs engine='exact'; given engine={engine!r}")
-    if engine in BY_TRIAL and robust:
+    if tries and robust:
         raise ValueError(f"min_radius needs engine='exact'; given engine={engine!r}")
     if question.sparse and not proves(model, engine):
         raise ValueError(
@@ -114,8 +115,6 @@ def answerable(model: ReadModel, question: Question, has_bootstraps: bool) -> Qu
             f"fewer changes are not enough{model.why_unread}. Set max_changes=2, say, in place "
             "of sparse; every engine accepts it"
         )
-    if engine in BY_TRIAL:
-        BY_TRIAL[engine].made(model.model, 0)  # refuses a model it cannot ask, needed or not
     if engine == "auto":
         engine = "exact" if model.exact else UNREAD
     _refuse_ignored(model, question, engine)
@@ -370,7 +369,7 @@ def _by_bootstraps(
     now: float,
     bootstraps: BootstrapEnsemble,
 ) -> Answers:
-    """The cheapest that retrained models accept, too: the least demand on their mean log-odds."""
+    """The cheapest that retrained models accept, too: the least threshold on the mean."""
     assert question.survives is not None
     share, line = question.survives, problem.target.threshold
     single = replace(question, survives=None)
@@ -386,22 +385,22 @@ def _by_bootstraps(
         found = Point(codes, 0.0, model.confidence_of(codes))
         return problem.target.met(found.confidence) and model.agrees(problem.target, found)
 
-    beside = Beside(model.score, problem.target.interval[0], meets)
-    engine = Exact(bootstraps.mean, problem, beside=beside, **limits)
+    second = SecondConstraint(model.score, problem.target.interval[0], meets)
+    engine = Exact(bootstraps.mean, problem, second=second, **limits)
     # whose values are not those that one threshold leaves, as several are asked about
-    wide = Exact(bootstraps.mean, problem, beside=beside, scope="furthest", **limits)
+    wide = Exact(bootstraps.mean, problem, second=second, scope="most_confident", **limits)
 
     window: Reduction | None = None
     spent = first.nodes
 
-    def ask(demand: float, least: float, known: Point | None) -> Answer:
+    def ask(threshold: float, least: float, known: Point | None) -> Answer:
         nonlocal window, spent
-        if demand > MOST_ODDS:
+        if threshold > MOST_ODDS:
             return Answer(None, math.inf, False, 0)
         if known is not None and window is None:
             with suppress(SchemaError):  # values without an end are not listed
                 window = wide.about(_at_log_odds(problem, least), 0).window(known)
-        here = engine.about(_at_log_odds(problem, demand), spent)
+        here = engine.about(_at_log_odds(problem, threshold), spent)
         found = here.cheapest(gap=question.gap, known=known, within=window)
         spent += found.nodes
         return found
@@ -409,24 +408,24 @@ def _by_bootstraps(
     def judge(codes: Floats) -> Judgement:
         return bootstraps.judge(codes, share, line)
 
-    found = least_demand(ask, judge, Answer(point, bound, stopped, first.nodes))
+    found = least_threshold(ask, judge, Answer(point, bound, stopped, first.nodes))
     answer = found.answer
     assert answer.point is not None
-    survival = bootstraps.survival(answer.point.codes, share, found.demand, line)
+    survival = bootstraps.survival(answer.point.codes, share, found.threshold, line)
     ended = _ended_by(engine, stopped or answer.stopped)
     if not found.enough:
         return Answers([], Status.NOT_FOUND, found.nodes, survival=survival, ended_by=ended)
     proved = answer.lower_bound >= answer.point.cost * (1.0 - CLOSE)
-    unchanged = status is Status.ALREADY_MET and found.demand == -math.inf
+    unchanged = status is Status.ALREADY_MET and found.threshold == -math.inf
     known_status = Status.OPTIMAL if proved and found.complete else Status.FEASIBLE
     known_status = Status.ALREADY_MET if unchanged else known_status
     points = [(answer.point, known_status, answer.lower_bound)]
     return Answers(points, known_status, found.nodes, survival=survival, ended_by=ended)
 
 
-def _at_log_odds(problem: Problem, demand: float) -> Problem:
+def _at_log_odds(problem: Problem, threshold: float) -> Problem:
     """The same problem for a confidence of such log-odds."""
-    level = 1.0 / (1.0 + math.exp(-demand))
+    level = 1.0 / (1.0 + math.exp(-threshold))
     return replace(problem, target=Target(level, threshold=level))
 
 
@@ -434,11 +433,14 @@ def _at_log_odds(problem: Problem, demand: float) -> Problem:
 
 
 def _tried(model: ReadModel, problem: Problem, question: Question, verbose: bool) -> list[Point]:
-    engine = BY_TRIAL[question.engine]
-    return engine.made(model.model, question.random_state)(
+    engine = black_box(question.engine)
+    assert engine is not None
+    return engine.search(
+        model.model,
         problem,
         lambda rows: model.judged(rows, problem.target),
         n_trials=question.n_trials or engine.trials,
+        random_state=question.random_state,
         verbose=verbose,
     )
 
@@ -479,7 +481,7 @@ def most_confident(
     """The most confident option, from known options and a ceiling on."""
     action_set = problem.action_set
     engine = Exact(
-        model.score, problem, scope="furthest", node_limit=limits.node_limit,
+        model.score, problem, scope="most_confident", node_limit=limits.node_limit,
         time_limit=limits.time_limit,
     )  # fmt: skip
     allowed = (each for each in known if action_set.allows(each.codes))
@@ -514,9 +516,9 @@ def _by_what_matters(
     least = most - LITTLE
     if most >= threshold:
         least = max(least, math.nextafter(threshold, 0.0))
-    codes = essential(action_set, furthest.codes, model.confidences, least)
+    codes = sparsified(action_set, furthest.codes, model.confidences, least)
     short = option(model, problem, factual, Point(codes, 0.0, most), furthest.status, 0.0)
-    each = worth(action_set, short.codes, model.confidences)
+    each = marginal_confidence(action_set, short.codes, model.confidences)
     parts = {part.name: getattr(short, part.name) for part in fields(Option)}
     return Reach(
         **parts | {"lower_bound": short.cost},
@@ -537,7 +539,7 @@ def frontier(
     """The rows of `Recourse.frontier`."""
     _refuse_resolution(resolution, max_steps)
     engine = Exact(
-        model.score, problem, scope="furthest", node_limit=limits.node_limit,
+        model.score, problem, scope="most_confident", node_limit=limits.node_limit,
         time_limit=limits.time_limit,
     )  # fmt: skip
     ended, points = "", []
@@ -547,10 +549,10 @@ def frontier(
         if engine.stopped:
             ended = "time_limit" if engine.late else "node_limit"
     else:
-        stairs = Staircase(engine, targets, resolution, max_steps)
-        stairs.climb()
-        points = stairs.points
-        ended, low, high = stairs.ended, stairs.low, stairs.high
+        search = Frontier(engine, targets, resolution, max_steps)
+        search.run()
+        points = search.points
+        ended, low, high = search.ended, search.low, search.high
     table = problem.action_set.schema.decode(np.array([p.codes for p in points]))
     table.insert(0, "confidence", [p.confidence for p in points])
     table.insert(0, "cost", [p.cost for p in points])

@@ -123,7 +123,7 @@ def _furthest_within(result: Result, seconds: float | None) -> Floats:
     return result.most_confident(seconds).codes
 
 
-def unproved(model: Any, engine: str, more: str = "", levels: int = 1) -> str:
+def unproved(model: Any, engine: object, more: str = "", levels: int = 1) -> str:
     """Why no certificate covers a question to a model; '' if one does.
 
     `more` names the setting by which more is asked of an answer than confidence.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 import pandas as pd
 
+from trust_recourse.answers import document
 from trust_recourse.io.frames import Frame, as_given, as_pandas
 from trust_recourse.io.progress import Progress
 from trust_recourse.question import Question
@@ -77,10 +78,7 @@ def _row(recourse: Recourse, x: pd.Series[Any], question: Question) -> dict[str,
     except SchemaError as error:  # the others get their answers
         return {"status": UNANSWERED, "reason": str(error)}
     result = recourse.ask(x, question)
-    row: dict[str, Any] = {"status": str(next(iter(result.status.values())))}
-    for option in result.options[:1]:
-        row |= {"cost": option.cost, "confidence": option.confidence, **option.x}
-    return row
+    return document.row(result)
 
 
 def _rows(packed: bytes, people: pd.DataFrame, question: bytes) -> list[dict[str, Any]]:

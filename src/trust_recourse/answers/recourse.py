@@ -10,12 +10,12 @@ from typing import Any
 
 import pandas as pd
 
-from trust_recourse.answers import ask, file, many
+from trust_recourse.answers import ask, many, result_file
 from trust_recourse.answers.certifying import EXTRA, unproved
 from trust_recourse.answers.result import Result
 from trust_recourse.answers.retraining import BootstrapEnsemble, Bootstraps
 from trust_recourse.io.frames import Frame
-from trust_recourse.io.scalars import Floats, plain, python
+from trust_recourse.io.scalars import Floats, python
 from trust_recourse.models.readers.read_model import ReadModel, own_threshold
 from trust_recourse.models.seam import Score
 from trust_recourse.question import (
@@ -32,7 +32,7 @@ from trust_recourse.question import (
 from trust_recourse.question.cost import Cost
 from trust_recourse.question.vocabulary import Mode
 from trust_recourse.schema import ActionSet, Schema
-from trust_recourse.search.engines import Engine, lacking
+from trust_recourse.search.engines import Engine, SearchEngine, lacking
 
 
 class Recourse:
@@ -116,27 +116,26 @@ class Recourse:
         Schema, cost, wanted class and decision threshold are those of the file; costs and
         confidences are computed again.
         """
-        told = file.read(path)
+        told = result_file.read(path)
         if hasattr(model, "score_of"):
-            file.of_model(path, told, model)  # before all else of the file is believed
-        if told.get("given_again"):
+            result_file.refuse_other_model(path, told, model)  # before all else is believed
+        if told.given_again:
             raise ValueError(
                 f"{path}: its cost has functions of its own, which no file holds; read it by "
                 "Result.load(path, recourse)"
             )
         try:
-            schema = Schema.from_dict(told["schema"], source=str(path))
+            schema = Schema.from_dict(told.schema, source=str(path))
             first = schema
-            if "model_schema" in told and not hasattr(model, "score_of"):
-                first = Schema.from_dict(told["model_schema"], source=str(path))
-            classes = getattr(model, "classes_", [0, 1])
+            if told.model_schema is not None and not hasattr(model, "score_of"):
+                first = Schema.from_dict(told.model_schema, source=str(path))
             recourse = cls(
-                model, first, Cost(**told["cost"]), wanted=plain(classes[told["wanted"]]),
-                decision_threshold=told["decision_threshold"],
+                model, first, Cost(**told.cost), wanted=told.wanted,
+                decision_threshold=told.decision_threshold,
             )  # fmt: skip
-            return Result.load(path, recourse if first is schema else recourse.replaced(schema))
         except (KeyError, IndexError, TypeError, OverflowError) as error:
-            raise ValueError(f"{path}: damaged ({error!r}); save the result again") from None
+            raise result_file.damaged(path, error) from None
+        return Result.load(path, recourse if first is schema else recourse.replaced(schema))
 
     # ------------------------------------------------------------ one person
 
@@ -159,7 +158,7 @@ class Recourse:
         sparse: bool = False,
         n_options: int = 1,
         min_distance: float | None = None,
-        engine: Engine = "auto",
+        engine: Engine | SearchEngine = "auto",
         plausible: Plausible | None = None,
         min_radius: float | None = None,
         floor: float | None = None,
@@ -195,9 +194,9 @@ class Recourse:
         min_distance : options lie at least that far apart instead, in units of the cost, and are
             the cheapest among the cheapest points of the model's cells.
         engine : "exact" gives proofs, on models with cells; "auto" is exact where it can be, else
-            "portfolio", which shares its rows among several searches of any model. Its parts and
-            others by themselves, to compare with: "tpe", "gp", "spheres" (GrowingSpheres) and
-            "wachter" (gradient descent, scikit-learn's MLPClassifier alone).
+            "portfolio", which shares its rows among several searches of any model. Two of its
+            parts by themselves, to compare with: "tpe" and "spheres" (GrowingSpheres). Or a
+            `SearchEngine` of your own.
         plausible : a test of rows, such as `NearNeighbours(X)` or `Isolation(X)`; points are tested
             in the order of cost. A dearer point of a cell whose cheapest one fails is not looked
             at, so what passes first is not proved to be the cheapest that would.
@@ -210,9 +209,8 @@ class Recourse:
         node_limit, time_limit : end the search after so many boxes, or seconds, per confidence;
             the best answer so far is then given as "feasible", with what it may be above the least.
         n_trials, random_state : of the engines portfolio (at most 1,000 rows that the model is
-            asked for at each confidence, all told), tpe (300 trials), gp (60), spheres (1,000
-            rows in each layer) and wachter (1,000 steps for each weight of the distance; it draws
-            nothing by chance, so it needs no random_state). The same seed gives the same answer.
+            asked for at each confidence, all told), tpe (300 trials) and spheres (1,000 rows in
+            each layer). The same seed gives the same answer.
         verbose : whether those engines show a progress bar.
         certify : prove the answers here, so that `result.certificate()` gives the proof at once. It
             takes about as long again, whatever the limits. A model or a question that no
@@ -276,14 +274,14 @@ class Recourse:
             tuple(options),
             {target: answers.status for target, answers in found.items()},
             nodes={target: answers.nodes for target, answers in found.items()},
-            engine=question.engine,
+            engine=str(question.engine),
             question=asked,
             extra_constraints=question.extra_constraints(threshold),
             fronts={target: answers.pareto for target, answers in found.items() if answers.pareto},
             survival={target: each.survival for target, each in found.items() if each.survival},
             ended_by={target: each.ended_by for target, each in found.items() if each.ended_by},
             fewest={target: each.fewest for target, each in found.items() if each.fewest},
-            note=lacking(question.engine),
+            note=lacking(str(question.engine)),
         )
 
     def check_model(self, x: Any = None) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pandas as pd
 
-from trust_recourse.answers import around, certifying, text
+from trust_recourse.answers import around, certifying, document, result_file, text
 from trust_recourse.answers.explain import (
     FRAGILE,
     Comparison,
@@ -25,6 +25,7 @@ from trust_recourse.answers.explain import (
 )
 from trust_recourse.answers.robustness import COPIES, Robustness, radius_boxes, robustness
 from trust_recourse.certificate import Certificate
+from trust_recourse.io.files import write_whole
 from trust_recourse.io.wording import level
 from trust_recourse.question import (
     Option,
@@ -41,7 +42,7 @@ from trust_recourse.question import (
 from trust_recourse.question.fewest import Fewest
 from trust_recourse.question.vocabulary import TIME_LIMIT
 from trust_recourse.search.binding import binding
-from trust_recourse.search.exact import Norm
+from trust_recourse.search.radius import Norm
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -387,20 +388,8 @@ class Result:
 
     def to_frame(self) -> pd.DataFrame:
         """One row per option, its values in the person's own units."""
-        rows = [
-            {
-                "target": o.target.confidence,
-                "status": str(o.status),
-                "cost": o.cost,
-                "lower_bound": o.lower_bound,
-                "confidence": o.confidence,
-                "changes": self.words(o),
-                **o.x,
-            }
-            for o in self.options
-        ]
-        head = ["target", "status", "cost", "lower_bound", "confidence", "changes"]
-        return pd.DataFrame(rows, columns=[*head, *self.factual.index])
+        rows = [document.row(self, at) for at in range(len(self.options))]
+        return pd.DataFrame(rows, columns=[*document.HEAD, *self.factual.index])
 
     def words(self, option: Option) -> str:
         """The changes of an option, in the person's own units."""
@@ -439,10 +428,8 @@ class Result:
 
         `Recourse.read` reads them again with the model alone, `Result.load` with a recourse.
         """
-        from trust_recourse.answers import file
-
         self.check_model()
-        file.save(self, path)
+        write_whole(path, result_file.ResultFile.of_result(self).to_json())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], recourse: Recourse) -> Result:
@@ -450,9 +437,22 @@ class Result:
 
         Costs and confidences are computed again; a file that says otherwise is refused.
         """
-        from trust_recourse.answers import file
-
-        return file.load(path, recourse)
+        told = result_file.read(path)
+        result_file.refuse_other_model(path, told, recourse.model, recourse.library is not None)
+        rules = result_file.rules(recourse) | {
+            "wanted": recourse.wanted, "decision_threshold": recourse.decision_threshold,
+        }  # fmt: skip
+        for name, value in rules.items():
+            if getattr(told, name) != value:
+                raise ValueError(f"{path}: the {name} is not that of the recourse it is read with")
+        try:
+            made = cls(**told.fields_of(recourse))
+            told.refuse_other(result_file.ResultFile.of_result(made))
+        except (KeyError, IndexError, TypeError, OverflowError) as error:
+            raise result_file.damaged(path, error) from None
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+        return made
 
 
 def _confirmed(result: Result) -> bool:

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from trust_recourse.io.scalars import Floats, plain
+from trust_recourse.io.arrays import Floats
+from trust_recourse.io.scalars import plain
 from trust_recourse.models.bootstrap import LEAST
 from trust_recourse.models.loading import load
 from trust_recourse.models.readers.read_model import READ_BY, ReadModel, as_read
@@ -119,7 +120,7 @@ def mean_of(models: Sequence[Any]) -> Any:
         PTMClassifier,
         TMClassifier,
     )
-    from trust_recourse.models.tsetlin.mean import MeanMachine
+    from trust_recourse.models.tsetlin.score import MeanMachine
 
     first = models[0]
     for other in models[1:]:
@@ -139,12 +140,12 @@ def mean_of(models: Sequence[Any]) -> Any:
     elif all(isinstance(each, Additive) for each in models):
         return mean_of_points(models)
     elif all(isinstance(each, (PTMClassifier, TMClassifier)) for each in models):
-        if others := sorted({each.link_ for each in models} - {"logistic"}):
+        if others := sorted({each.settings_["link"] for each in models} - {"logistic"}):
             raise ValueError(
                 f"survives: the machines have link={others[0]!r}, whose mean confidence is no sum "
                 "of their clauses; learn them with link='logistic'"
             )
-        return MeanMachine(models)
+        return MeanMachine([each.machine_ for each in models])
     kinds = sorted({type(each).__name__ for each in models})
     raise ValueError(
         f"bootstraps: given models of the kinds {', '.join(kinds)}; expected all of one: trees, "

@@ -25,12 +25,14 @@ from numpy.typing import NDArray
 
 from trust_recourse.answers.settings import check_count, is_real
 from trust_recourse.io import cancel
-from trust_recourse.io.scalars import Floats, Ints
+from trust_recourse.io.arrays import Floats, Ints
 from trust_recourse.io.wording import between
-from trust_recourse.models.seam import Grid, Score
+from trust_recourse.models.grid import Grid
+from trust_recourse.models.seam import Score
 from trust_recourse.question import PROBABILITY
 from trust_recourse.schema import Feature, Schema
-from trust_recourse.schema.steps import moved, steps_to
+from trust_recourse.schema.multiples import moved, steps_to
+from trust_recourse.schema.noise import noise_steps, steps_to_ends
 
 Confidence: TypeAlias = Callable[[Floats], Floats]  # rows of codes → the wanted class's confidence
 
@@ -96,7 +98,7 @@ def noise(
     >>> kept.probability > 0.9, kept.error <= 1e-4
     (True, True)
     """
-    steps = schema.steps(continuous)
+    steps = noise_steps(schema, continuous)
     deviation = _deviations(codes, schema, sigma, steps)
     _check_threshold(threshold)
     if not is_real(tolerance) or not 0 <= tolerance < 1:
@@ -204,7 +206,7 @@ def copies(
     >>> copies(confidence, np.array([40.0, 1.0]), schema, sigma=0.01)
     1.0
     """
-    steps = schema.steps(continuous)
+    steps = noise_steps(schema, continuous)
     deviation = _deviations(codes, schema, sigma, steps)
     _check_threshold(threshold)
     check_count("n_copies", n_copies)
@@ -212,7 +214,9 @@ def copies(
     drawn = deviation * rng.standard_normal((n_copies, len(codes)))
     rows = codes + drawn
     for f in np.flatnonzero((steps > 0) & (deviation > 0)).tolist():
-        counts = np.clip(np.rint(drawn[:, f] / steps[f]), *schema[f].reach(float(codes[f])))
+        counts = np.clip(
+            np.rint(drawn[:, f] / steps[f]), *steps_to_ends(schema[f], float(codes[f]))
+        )
         rows[:, f] = moved(np.full(n_copies, codes[f]), float(steps[f]), counts)
     found = np.asarray(confidence(rows), dtype=np.float64)
     if found.shape != (n_copies,) or np.isnan(found).any():
@@ -321,7 +325,7 @@ def _before(edges: Floats, feature: Feature, code: float, step: float) -> Floats
     if step == 0.0:
         return edges - code
     counts = steps_to(code, step, edges)
-    least, most = feature.reach(code)
+    least, most = steps_to_ends(feature, code)
     away = np.where(counts < least, -math.inf, (counts + 0.5) * step)
     return np.where(counts >= most, math.inf, away)
 

@@ -193,9 +193,6 @@ def _same_question(
     label = plain(model.classes_[theirs.wanted])
     if wanted is not None and wanted != label:
         raise CertificateError(f"its wanted class is {label!r}, not {wanted!r}")
-    if certificate.format < 3 and target is not None and not target.decides:
-        # it says no threshold, which makes no difference to a target that is not the decision
-        target = replace(target, threshold=theirs.target.threshold)
     own = theirs.action_set.own if x is None else names.action_set(x).own
     ours = Problem(
         (own_word if schema is None else schema).action_set_of(own),
@@ -387,7 +384,7 @@ def case_of(certificate: Certificate, problem: Problem, model: Any) -> Case:
     shares = certificate.proof.shares
     wins = problem.target.mode == "wins"
     read = readers.read(model, problem.wanted, shares, wins)
-    confident = read.of_confidence(model) if wins else read
+    confident = readers.of_confidence(model, problem.wanted, shares) if wins else read
     reader = read.on({f: on_steps(f, problem, read, codes[f], goal) for f in read.slopes})
     offers = [Offered(f, problem, reader, of) for f, of in enumerate(codes)]
     for offered in offers:
@@ -497,7 +494,7 @@ def _by_relation(case: Case, boxes: Boxes) -> Judgement:
     action_set = case.problem.action_set
     broken = np.zeros(len(boxes.node), dtype=bool)
     for relation in action_set.relations:
-        at = action_set.schema.positions(relation)
+        at = [*map(action_set.schema.position, relation.names)]
         before = action_set.own[at].tolist()
         for i in np.flatnonzero(~broken):
             cancel.check()

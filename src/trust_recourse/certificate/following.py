@@ -12,7 +12,8 @@ from trust_recourse.certificate.reader import Bools
 from trust_recourse.io import cancel
 from trust_recourse.io.scalars import Floats, Ints
 from trust_recourse.schema import ActionSet
-from trust_recourse.schema.derived import Follows, before_rounding
+from trust_recourse.schema.derived import Follows
+from trust_recourse.schema.multiples import before_rounding
 
 PASSES = 20_000  # over columns and inputs, at most: those that disagree close in by few values
 

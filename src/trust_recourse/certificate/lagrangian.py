@@ -97,6 +97,7 @@ class Candidates:
         leave below the goal.
         """
         function = np.zeros(len(first), np.int64) if function is None else function
+        price = price / self.reader.price_unit
         found = self.cheapest(first, last) if math.isfinite(level) else np.full(len(first), goal)
         short = np.flatnonzero(np.isinf(price) & (found < goal))
         if len(short):
@@ -120,8 +121,8 @@ class Candidates:
         It is what every point costs at a price and, in place of the cheapest candidate of its
         feature at that price, the candidate itself.
         """
-        at = np.array([price]), np.array([function])
-        choices = self._choices(here[None], *at, goal)
+        price /= self.reader.price_unit
+        choices = self._choices(here[None], np.array([price]), np.array([function]), goal)
         left = np.zeros_like(here)
         left[choices.candidate] = True
         out, relaxations = self._bounds.relaxed(choices, level, 0)
@@ -131,7 +132,7 @@ class Candidates:
             least = choices.each(np.minimum, priced[None])[0, 0]
             terms = choices.each(np.maximum, (costs + price * (np.abs(gains) + size))[None]).sum()
             off = SHARE * max(1.0, len(least) / 32) * (price * abs(float(needed[0])) + terms)
-            bound = price * (needed[0] - ROUNDING) + least.sum() - off
+            bound = price * needed[0] + least.sum() - off
             left[choices.candidate] &= bound + (priced - least[feature]) < goal
         return np.asarray(here & (~left | out[0]))
 
@@ -193,9 +194,7 @@ class Candidates:
     def _bought(self, choices: Choices, relaxation: Relaxation, steps: int) -> Floats:
         """What the gains that are needed cost together."""
         gains, size = relaxation.gains[None], relaxation.size[None]
-        needed = (
-            relaxation.needed - ROUNDING - SHARE * choices.each(np.maximum, size)[0].sum(axis=1)
-        )
+        needed = relaxation.needed - SHARE * choices.each(np.maximum, size)[0].sum(axis=1)
         out = choices.each(np.maximum, gains)[0].sum(axis=1) < needed
         start = np.where(np.isfinite(choices.price), choices.price, 1.0)
         costs = self.costs[choices.candidate][None]

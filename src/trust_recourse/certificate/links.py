@@ -10,6 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,6 @@ class Link(ABC):
     """The score of clauses that fire with probabilities q, (n, C)."""
 
     up: Bools
-    size: float = 1.0  # in units of 1, no score is greater either way
 
     @property
     @abstractmethod
@@ -68,9 +68,9 @@ class Votes(Link):
     G: Floats  # (C + 1,) at every vote, ascending
 
     @classmethod
-    def read(cls, model: Any, up: Bools) -> Votes:
+    def read(cls, model: Any) -> Votes:
         """The values of the link."""
-        values = np.asarray(model.link_values_)
+        up, values = model.polarity_ > 0, np.asarray(model.link_values_)
         if len(values) != len(up) + 1 or (np.diff(values) < 0).any():
             raise CertificateError("the model's link is not an increasing map of the vote")
         return cls(up, values)
@@ -192,21 +192,20 @@ def _mean_steps(link: Votes, q: Floats, step: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Line(Link):
-    """A weighted sum of the clauses, in units of about its range, as a proof's prices are."""
+    """A weighted sum of the clauses, of which those with a weight above 0 are up."""
 
-    up: Bools
-    weights: Floats  # (C,) of at least 0, and the base, in this unit
+    signed: Floats  # (C,): the weights, and the base, in this unit
     base: float
-    unit: float
-    reach: Floats  # (C,) between 0 and what each clause brings at most
-    rounding: float = 0.0
-    size: float = 1.0
+    reach: Floats  # (C,): between 0 and what each clause brings at most
+    features: int
+    size: float  # in units of 1, no score is greater either way
+    unit: float = 1.0
 
     @classmethod
-    def read(cls, model: Any, up: Bools, most: Floats, empty: Floats) -> Line:
+    def read(cls, model: Any, most: Floats, empty: Floats) -> Line:
         """The weights and the intercept, and the greatest products q + E of the clauses."""
         weights, base = np.asarray(model.weights_), float(model.intercept_)
-        rising = weights.shape == up.shape and bool((weights >= 0).all())
+        rising = weights.shape == empty.shape and bool((weights >= 0).all())
         if not (rising and math.isfinite(weights.sum()) and math.isfinite(base)):
             raise CertificateError(
                 "the model's weights are not a number of at least 0 for each clause, or its "
@@ -214,29 +213,46 @@ class Line(Link):
             )
         reach = weights * np.maximum(most - empty, 0.0)
         size = 1.0 + abs(base) + float((weights * (most + empty)).sum())
-        unit = 1.25 * max(float(reach.sum()), size / 2.0**20)
-        return cls._of(up, weights, base, unit, reach, size, len(model.thresholds_))
+        signed = np.where(model.polarity_ > 0, weights, -weights)
+        return cls(signed, base, reach, len(model.thresholds_), size)
 
     @classmethod
-    def _of(
-        cls, up: Bools, weights: Floats, base: float, unit: float, reach: Floats, size: float,
-        features: int,
-    ) -> Line:  # fmt: skip
-        """With what may be lost of sums of this size, in any order, the model's own too."""
-        terms = len(up) + features + 8  # products of a factor a feature, sums over clauses
-        rounding = ROUNDING + 16.0 * terms * 2.0**-53 * size / unit
-        return cls(up, weights / unit, base / unit, unit, reach / unit, rounding, size)
-
-    @classmethod
-    def weighed(cls, lines: Sequence[Line], weights: Sequence[float], features: int) -> Line:
-        """The sum of such sums, each times its weight, in units of 1."""
+    def weighted(cls, lines: Sequence[Line], weights: Sequence[float]) -> Line:
+        """The sum of such sums of the same clauses, each times its weight."""
         each = [*zip(lines, weights, strict=True)]
-        up = np.concatenate([line.up == (w > 0) for line, w in each])
-        own = np.concatenate([abs(w) * line.unit * line.weights for line, w in each])
-        reach = np.concatenate([abs(w) * line.unit * line.reach for line, w in each])
-        base = math.fsum(w * line.unit * line.base for line, w in each)
         size = 1.0 + math.fsum(abs(w) * line.size for line, w in each)
-        return cls._of(up, own, base, 1.0, reach, size, features)
+        base = math.fsum(w * line.base for line, w in each)
+        signed = np.sum([w * line.signed for line, w in each], axis=0)
+        reach = np.sum([abs(w) * line.reach for line, w in each], axis=0)
+        return cls(signed, base, reach, lines[0].features, size)
+
+    @property
+    def scaled(self) -> Line:
+        """The same in units of about its range, as a proof's prices of two classes are."""
+        unit = 1.25 * max(float(self.reach.sum()), self.size / 2.0**20)
+        parts = self.signed / unit, self.base / unit, self.reach / unit
+        return Line(*parts, self.features, self.size, unit)
+
+    def on(self, clauses: Bools) -> Line:
+        """The same without the others, which weigh nothing."""
+        return replace(self, signed=self.signed[clauses], reach=self.reach[clauses])
+
+    def among(self, clauses: Bools) -> Line:
+        """The same among others: its clauses are at these places."""
+        signed, reach = np.zeros((2, len(clauses)))
+        signed[clauses], reach[clauses] = self.signed, self.reach
+        return replace(self, signed=signed, reach=reach)
+
+    @cached_property
+    def up(self) -> Bools:  # type: ignore[override]
+        """Whether a clause's weight is above 0."""
+        return np.asarray(self.signed > 0)
+
+    @property
+    def rounding(self) -> float:
+        """What may be lost of sums of this size, in any order, the model's own too."""
+        terms = len(self.signed) + self.features + 8  # products of a factor a feature, and sums
+        return ROUNDING + 16.0 * terms * 2.0**-53 * self.size / self.unit
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -252,7 +268,7 @@ class Line(Link):
 
     def turned(self) -> Line:
         """All signs turned round."""
-        return replace(self, up=~self.up, base=-self.base)
+        return replace(self, signed=-self.signed, base=-self.base)
 
     def other(self, score: Floats) -> Floats:
         """The sum with all signs turned round."""
@@ -260,11 +276,7 @@ class Line(Link):
 
     def score(self, q: Floats) -> Floats:
         """R / unit."""
-        return np.asarray(self.base + (q * self._signed).sum(axis=1))
-
-    @property
-    def _signed(self) -> Floats:
-        return np.where(self.up, self.weights, -self.weights)
+        return np.asarray(self.base + (q * self.signed).sum(axis=1))
 
     def conditions(
         self, low: Floats, high: Floats, lines: tuple[Floats, Floats], level: float
@@ -273,4 +285,4 @@ class Line(Link):
         del low, high
         constant, slope = lines
         needed = level - self.rounding - self.score(constant)
-        yield needed, self._signed * slope
+        yield needed, self.signed * slope

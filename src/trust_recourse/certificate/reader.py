@@ -21,14 +21,13 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.certificate.record import CertificateError, Function
+from trust_recourse.certificate.record import Function
 from trust_recourse.io.scalars import Floats, Ints
 from trust_recourse.schema import Feature
 
 Bools = NDArray[np.bool_]
 
 ROUNDING = 1e-12  # scores and logarithms computed in another order differ by no more
-ONE_BIT = 4e-16  # that the other class's confidence may be off by, by subtraction
 SHARE = 1e-14  # of the size of its terms: what a sum computed in another order differs by at most
 
 
@@ -36,7 +35,8 @@ class Reader(ABC):
     """A fitted model, turned towards one class."""
 
     words: ClassVar[str]  # what it reads, in the plural
-    functional: ClassVar[bool] = False  # whether its conditions are made with functions of a proof
+    functional: bool = False  # whether its conditions are made with functions of a proof
+    price_unit: float = 1.0  # of the score: a proof's prices are costs per such unit
     edges: tuple[Floats, ...]  # the last value of each ordered feature's cells but the last
     # of features without cells, which have a slope: how the score goes on below all values, and
     # above, per unit
@@ -57,25 +57,6 @@ class Reader(ABC):
     @abstractmethod
     def ends(self) -> tuple[float, float]:
         """Between what every score lies."""
-
-    @classmethod
-    @abstractmethod
-    def read(cls, model: Any) -> Self:
-        """The numbers of a fitted model, for its class 1; one that makes no sense is refused."""
-
-    @classmethod
-    def of(cls, model: Any, wanted: int, shares: Sequence[float], wins: bool) -> Reader:
-        """A fitted model for the class at this position, with the shares that a proof has.
-
-        Of several classes one may have to win, and not to have some confidence.
-        """
-        del wins
-        if shares:
-            raise CertificateError(f"it has shares, which no proof about {cls.words} has")
-        if len(model.classes_) != 2:
-            given = f"the model has {len(model.classes_)} classes"
-            raise CertificateError(f"{given}; expected two of {cls.words}")
-        return cls.read(model).of_class(wanted)
 
     @abstractmethod
     def turned(self) -> Self:
@@ -99,10 +80,6 @@ class Reader(ABC):
         del f
         return None
 
-    def of_class(self, wanted: int) -> Self:
-        """The model as read, or turned towards class 0."""
-        return self if wanted == 1 else self.turned()
-
     def alike(self, cells: Sequence[Ints]) -> tuple[Ints, ...]:
         """A number for each cell of each feature; those with the same serve in each other's place.
 
@@ -118,11 +95,6 @@ class Reader(ABC):
         else:
             found = (codes[:, None] > self.edges[f]).sum(axis=1)
         return np.where(np.isnan(codes), self.sizes[f] - 1, found)
-
-    def of_confidence(self, model: Any) -> Reader:
-        """The reader of the same model for the confidence, where this one is of who wins."""
-        del model
-        return self
 
     def won(self, model: Any, codes: Floats) -> Floats | None:
         """The share of the class beside the strongest of the others, where that is asked.
@@ -141,8 +113,16 @@ class Reader(ABC):
         return first_score(enough, *self.ends)
 
     def least_turned(self, confidence: float) -> float:
-        """The least score, turned round, of what has at most this confidence."""
-        return self.turned().least_score(1.0 - confidence - ONE_BIT)
+        """The least score, turned towards the other class, of what has at most this confidence."""
+        least, most = self.ends
+        beyond = first_score(
+            lambda score: bool(self.confidence(np.array(score)) > confidence), least, most
+        )
+        return math.inf if beyond == least else self.other(min(beyond, most))
+
+    def other(self, score: float) -> float:
+        """The least score, turned towards the other class, of what has at most this one."""
+        return -score
 
 
 def first_score(enough: Callable[[float], bool], below: float, above: float) -> float:
@@ -154,6 +134,34 @@ def first_score(enough: Callable[[float], bool], below: float, above: float) -> 
     while below < (middle := (below + above) / 2) < above:
         below, above = (below, middle) if enough(middle) else (middle, above)
     return above
+
+
+class Scores(Reader):
+    """A reader of one score a class, on the same cells: any weighted sum of these is again one."""
+
+    @property
+    @abstractmethod
+    def rounding(self) -> float:
+        """How far off a score may be, the model's own too."""
+
+    @property
+    @abstractmethod
+    def many(self) -> int:
+        """How many classes there are."""
+
+    @property
+    @abstractmethod
+    def most(self) -> float:
+        """No score of any class is greater either way."""
+
+    @property
+    def by_difference(self) -> bool:
+        """Whether bounds on the difference of two scores cost no more than those on each."""
+        return False
+
+    @abstractmethod
+    def weighted(self, weights: Sequence[float]) -> Scores:
+        """The sum of all scores, each times its weight."""
 
 
 class Bounds(ABC):

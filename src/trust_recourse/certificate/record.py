@@ -23,11 +23,7 @@ from trust_recourse.question import Point, Problem, Status, Target
 from trust_recourse.question.cost import Cost
 from trust_recourse.schema import Schema, SchemaError
 
-FORMAT = 3
-SUMS = 4  # what proofs of sums have more: steps and functions
-CLASSES = 5  # and those of several classes: shares
-SPARSE = 6  # and those of the fewest changes: a second proof
-READ = (1, 2, 3, 4, 5, 6)  # format 1 had no fingerprint of the question, 2 no decision threshold
+FORMAT = 1
 KIND = "trust-recourse certificate"
 MOST_BYTES = 1 << 30
 MOST_FEATURES = 10_000  # and as many relations
@@ -121,7 +117,6 @@ class Certificate:
     nodes: int
     proof: Proof
     given_again: tuple[str, ...] = ()
-    format: int = FORMAT  # of the file that it comes from
     fewer: Proof | None = None
 
     @cached_property
@@ -141,15 +136,14 @@ class Certificate:
         more: dict[str, Any] = {}
         if proof.steps or proof.functions or proof.shares or self.fewer:
             more = _more(proof)
-        number = FORMAT if not more else SUMS
         if proof.shares or self.fewer:
-            number, more["shares"] = CLASSES, _told(proof.shares)
+            more["shares"] = _told(proof.shares)
         if self.fewer is not None:
             written = {**_tree(self.fewer), **_more(self.fewer)}
-            number, more["fewer"] = SPARSE, written | {"shares": _told(self.fewer.shares)}
+            more["fewer"] = written | {"shares": _told(self.fewer.shares)}
         return {
             "kind": KIND,
-            "format": number,
+            "format": FORMAT,
             "question": self.question,
             "fingerprint": self.fingerprint,
             "schema": problem.action_set.schema.to_dict(),
@@ -226,7 +220,9 @@ def _more(proof: Proof) -> dict[str, Any]:
     return {"steps": steps, "functions": [*map(_written, proof.functions)]}
 
 
-_PROOF = {"candidates", "feature", "cut", "price", "steps", "functions", "shares"}
+_OF_SUMS = {"steps", "functions"}  # entries that a proof of sums has more
+_OF_CLASSES = _OF_SUMS | {"shares"}  # and one about several classes
+_PROOF = {"candidates", "feature", "cut", "price"} | _OF_CLASSES
 _ENTRIES = {
     "kind", "format", "question", "fingerprint", "schema", "cost", "given_again", "factual",
     "wanted", "target", "status", "answer", "lower_bound", "nodes", "candidates", "feature", "cut",
@@ -249,18 +245,16 @@ def _read(given: Any) -> Certificate:
 
 def _read_entries(given: Mapping[str, Any]) -> Certificate:
     number = given.get("format")
-    if type(number) is not int or number not in READ:
+    if type(number) is not int or number != FORMAT:
         raise CertificateError(
-            f"format {short(number)}; this version reads up to format {READ[-1]}. "
+            f"format {short(number)}; this version reads format {FORMAT}. "
             "Update trust-recourse, or make the certificate with this version"
         )
-    entries = _ENTRIES - ({"question"} if number == 1 else set())
-    entries |= {"steps", "functions"} if number >= SUMS else set()
-    entries |= {"shares"} if number >= CLASSES else set()
-    entries |= {"fewer"} if number >= SPARSE else set()
-    _expect_entries(given, entries)
+    several = _OF_CLASSES if given.keys() & {"shares", "fewer"} else set()
+    more = _OF_SUMS if given.keys() & _OF_SUMS else set()
+    _expect_entries(given, _ENTRIES | several | more | (given.keys() & {"fewer"}))
     fewer = None
-    if number >= SPARSE:
+    if "fewer" in given:
         if not isinstance(given["fewer"], Mapping):
             raise CertificateError("fewer: expected a proof")
         _expect_entries(given["fewer"], _PROOF)
@@ -274,10 +268,9 @@ def _read_entries(given: Mapping[str, Any]) -> Certificate:
         nodes=int(_whole("nodes", [given["nodes"]])[0]),
         proof=_read_proof(given),
         given_again=_read_names(given["given_again"]),
-        format=number,
         fewer=fewer,
     )
-    if number > 1 and _sha256("question", given["question"]) != certificate.question:
+    if _sha256("question", given["question"]) != certificate.question:
         raise CertificateError("question: it is not the fingerprint of the question that is there")
     return certificate
 

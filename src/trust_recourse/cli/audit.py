@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from trust_recourse.cli import page
+from trust_recourse.cli import output
 from trust_recourse.cli.errors import Force, InputError, can_be_written
-from trust_recourse.cli.question import Json, command
+from trust_recourse.cli.options import command
+from trust_recourse.cli.question import Json
 from trust_recourse.cli.root import option
 
 if TYPE_CHECKING:
@@ -115,12 +116,12 @@ def audit(
     if csv is not None:
         write_whole(csv, found.to_csv())
     if json:
-        page.say_json(found.to_dict())
+        output.say_json(found.to_dict())
         return
     _show(found)
     for path in (html, csv):
         if path is not None:
-            page.say(f"{path}: written.")
+            output.say(f"{path}: written.")
 
 
 def _loaded(path: Path | None) -> Any:
@@ -171,15 +172,15 @@ def _numbers(given: str, edges: str) -> list[float]:
 
 
 def _show(found: Audit) -> None:
-    console = page.console()
+    console = output.console()
     console.print(
-        f"{page.people(found.people)}. Target: {found.target}. "
+        f"{output.people(found.people)}. Target: {found.target}. "
         f"Cost: {found.cost}. In brackets: where a number lies with 95%, chance alone considered."
     )
     if found.unknown:
         console.print(
-            f"Of {page.people(found.unknown)} the row could not be read: they count as people, and "
-            "in no share."
+            f"The row of {output.people(found.unknown)} could not be read: they count as people, "
+            "and in no share."
         )
     for part in found.parts:
         console.print()
@@ -199,7 +200,7 @@ def _show(found: Audit) -> None:
 
 def _table(*columns: str) -> Table:
     """An empty table in which names make room for numbers."""
-    table = page.table(*columns)
+    table = output.table(*columns)
     table.columns[0].no_wrap = False
     return table
 

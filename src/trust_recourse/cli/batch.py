@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trust_recourse.cli import page, question
+from trust_recourse.cli import output, question
 from trust_recourse.cli.errors import InputError
+from trust_recourse.cli.options import command, options_of
 from trust_recourse.cli.root import option
 from trust_recourse.io.extras import absent
 from trust_recourse.io.progress import Progress
-from trust_recourse.question.vocabulary import BATCH_BOXES, HELP
+from trust_recourse.question.vocabulary import BATCH_BOXES, QuestionFields
 
 if TYPE_CHECKING:
     from trust_recourse import Recourse
@@ -36,21 +37,16 @@ SENTENCES = {
 }
 
 
-@dataclass(frozen=True)
+@options_of(
+    QuestionFields,
+    "time_limit",
+    more={"time_limit": f"{question.NO_LIMIT} [default: --node-limit {BATCH_BOXES}]"},
+)
 class Asked(question.Asked):
     """A question whose default limit counts boxes, so that answers do not depend on the machine."""
 
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            "--time-limit",
-            metavar="SECONDS",
-            help=f"{HELP['time_limit']} `inf` for no limit. [default: --node-limit {BATCH_BOXES}]",
-        ),
-    ] = None
 
-
-@question.command()
+@command()
 def batch(
     people: Annotated[
         Path,
@@ -127,7 +123,8 @@ def batch(
 def _limited(asked: Asked, recourse: Recourse) -> Question:
     """The question, with a limit of boxes for each person where the line names no limit."""
     put = asked.question(recourse.schema)
-    limited = asked.node_limit or asked.time_limit or asked.engine not in ("auto", "exact")
+    given = asked.given["node_limit"] or asked.given["time_limit"]
+    limited = given or put.engine not in ("auto", "exact")
     return put if limited else replace(put, node_limit=BATCH_BOXES)
 
 
@@ -145,16 +142,16 @@ def _client(cluster: str | None) -> Iterator[Any]:
     from trust_recourse.population.batch.cluster import connected, has_workers
 
     with connected(cluster) as client:
-        page.say(f"dashboard: {client.dashboard_link}", err=True)
+        output.say(f"dashboard: {client.dashboard_link}", err=True)
         if not has_workers(client, WAIT):
-            page.say("no workers on the cluster yet; waiting for the first", err=True)
+            output.say("no workers on the cluster yet; waiting for the first", err=True)
         yield client
 
 
 def _sum_up(found: Counter[str], out: Path) -> None:
     from trust_recourse.population.batch import reasons
 
-    console = page.console()
+    console = output.console()
     for status, sentence in SENTENCES.items():
         if found[status]:
             console.print(f"{status:<11}{found[status]:>13,}  {sentence}", soft_wrap=True)
@@ -164,4 +161,4 @@ def _sum_up(found: Counter[str], out: Path) -> None:
     if others := sum(many for _, many in why[MOST:]):
         words = "for other reasons; the column `reason` says each, batch.reasons counts them"
         console.print(f"{others:>24,}  {words}", soft_wrap=True)
-    console.print(f"\n{out}: {page.people(found.total())}, each once.", soft_wrap=True)
+    console.print(f"\n{out}: {output.people(found.total())}, each once.", soft_wrap=True)

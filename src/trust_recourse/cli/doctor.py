@@ -18,8 +18,9 @@ import typer
 from rich.table import Table
 
 from trust_recourse import __version__
-from trust_recourse.cli import page, question
+from trust_recourse.cli import output, question
 from trust_recourse.cli.errors import InputError
+from trust_recourse.cli.options import command
 from trust_recourse.cli.root import option
 
 OURS = {"all", "bench", "dev", "docs", "release", "reproduce"}  # extras of those who change it
@@ -47,7 +48,7 @@ class Finding:
     words: str
 
 
-@question.command()
+@command()
 def doctor(
     model: Annotated[Path | None, option("A model file that must be readable.", "MODEL")] = None,
     ledger: Annotated[
@@ -62,8 +63,7 @@ def doctor(
 
     Without options it checks this installation: its packages, extra by extra, and the folders that
     are written to. It also checks each model, ledger and service that is named. A service that is
-    still starting is asked again for half a minute. A ledger of an older version is brought up to
-    date, as by every command that opens it.
+    still starting is asked again for half a minute.
 
     It ends with 0 if all is well; with 1 if something is not: a package that is always needed is
     absent, a folder cannot be written, or what was named cannot be reached; and with 2 if something
@@ -84,12 +84,12 @@ def doctor(
         found.append(_service(service))
     well = all(each.state is not State.fault for each in found)
     if as_json:
-        page.say_json({"well": well, "findings": [asdict(each) for each in found]})
+        output.say_json({"well": well, "findings": [asdict(each) for each in found]})
     else:
         shown = Table.grid(padding=(0, 2, 0, 0))
         for each in found:
-            shown.add_row(*map(page.words, (each.state, each.about, each.what, each.words)))
-        page.console().print(shown)
+            shown.add_row(*map(output.words, (each.state, each.about, each.what, each.words)))
+        output.console().print(shown)
     raise typer.Exit(0 if well else 1)
 
 

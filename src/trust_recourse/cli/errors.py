@@ -11,9 +11,9 @@ from typing import Annotated
 
 import typer
 
-from trust_recourse.cli import page
+from trust_recourse.cli import output
 from trust_recourse.io.extras import absent
-from trust_recourse.question.vocabulary import outside, reworded
+from trust_recourse.question.vocabulary import PARTS, reworded
 
 WORDS = {
     FileNotFoundError: "there is no such file",
@@ -37,7 +37,7 @@ def friendly_errors() -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError, ModuleNotFoundError) as error:
-        page.say(_sentence(error), err=True)
+        output.say(_sentence(error), err=True)
         raise typer.Exit(2) from None
 
 
@@ -46,11 +46,7 @@ def _sentence(error: Exception) -> str:
         return f"{error.filename}: {WORDS[type(error)]}"
     if type(error) is not ValueError:
         return str(error)
-    return reworded(str(error), _flag)
-
-
-def _flag(part: str) -> str:
-    return "--limit" if part == "limits" else f"--{outside(part).replace('_', '-')}"
+    return reworded(str(error), lambda part: PARTS[part].flag if part in PARTS else f"--{part}")
 
 
 def can_be_written(path: Path | None, *read: Path | None, force: bool) -> None:
@@ -71,7 +67,7 @@ def can_be_written(path: Path | None, *read: Path | None, force: bool) -> None:
             raise InputError(f"{path}: that is what is read; give another name to write to")
     if not path.exists() or force:
         return
-    if page.at_terminal() and page.confirmed(f"{path} is there. Overwrite?"):
+    if output.at_terminal() and output.confirmed(f"{path} is there. Overwrite?"):
         return
     raise InputError(f"{path}: there is such a file; give another name, or --force to overwrite it")
 

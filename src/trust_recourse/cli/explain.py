@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trust_recourse.cli import page, question
+from trust_recourse.cli import output, question
 from trust_recourse.cli.errors import Force, can_be_drawn, can_be_printed
 from trust_recourse.cli.find import decision, what_is_known
+from trust_recourse.cli.options import command
 from trust_recourse.cli.report import Out
 from trust_recourse.cli.root import option
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from trust_recourse import Result
 
 
-@question.command()
+@command()
 def explain(
     person: question.Person,
     asked: question.Asked,
@@ -46,20 +47,21 @@ def explain(
         trust-recourse explain model.safetensors --data patients.csv --row 9 \
             --confidence 0.6 --confidence 0.7 --compare 1 2 --out why.html
     """
+    from trust_recourse.answers.document import AnswerDocument
+    from trust_recourse.answers.measurements import how_far
     from trust_recourse.io.files import write_whole
-    from trust_recourse.report.answers import answers, how_far
-    from trust_recourse.report.papers import explanation_paper
+    from trust_recourse.report.exports import explanation_paper
 
     can_be_printed(out, person.model, person.schema, person.data, force=force)
     can_be_drawn(png, person.model, person.schema, person.data, force=force)
     recourse, x = person.asked()
-    with page.waiting("Searching"):
+    with output.waiting("Searching"):
         result = asked.put(recourse, x)
-    console = page.console()
+    console = output.console()
     if not result.options:
         far = how_far(result)
         if json:
-            page.say_json(answers(result, far=far))
+            output.say_json(AnswerDocument.of(result, far=far).to_dict())
         else:
             what_is_known(console, result, far)
         raise typer.Exit(1)
@@ -70,13 +72,13 @@ def explain(
     if png is not None:
         write_whole(png, _picture(result, places))
     if json:
-        page.say_json(told.to_dict())
+        output.say_json(told.to_dict())
         return
     console.print(decision(result, person, verbose=verbose))
     if compare is None:
         console.print(str(told))
     else:
-        table = page.table("", *told.names)
+        table = output.table("", *told.names)
         for column in table.columns:
             column.no_wrap, column.overflow = False, "fold"
         for name, *cells in told.words().itertuples():

@@ -10,22 +10,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from trust_recourse.cli import page, question
+from trust_recourse.cli import output, question
 from trust_recourse.cli.errors import Force, InputError, can_be_written
+from trust_recourse.cli.options import command
 from trust_recourse.cli.root import option
+from trust_recourse.question.vocabulary import PARTS
 
 if TYPE_CHECKING:
     from trust_recourse import Option, Recourse, Result
+    from trust_recourse.answers.measurements import HowFar, Safety
     from trust_recourse.certificate import Certificate
-    from trust_recourse.report.answers import Safety
 
 ABOUT = "All of it is about the model: that it would say yes, not that the world would change."
 SAMPLED = ", as a 95% interval where noisy copies were counted"
 NONE = "–"  # in place of the radius of an option that is still refused
 UNANSWERED = ("infeasible", "not_found")
+UNPROVED = ("min_radius", "plausible", "survives")  # parts of a question that no proof covers
 
 
-@question.command()
+@command()
 def find(
     person: question.Person,
     asked: question.Asked,
@@ -73,12 +76,12 @@ def find(
         trust-recourse find model.safetensors --data patients.csv --row 9 \
             --confidence 0.7 --certificate proof.json
     """
-    from trust_recourse.report.answers import answers, how_far, safety
-    from trust_recourse.report.answers import ranges as told_ranges
+    from trust_recourse.answers.document import AnswerDocument, ranges_of
+    from trust_recourse.answers.measurements import how_far, safety
 
     for path in (certificate, save):
         can_be_written(path, person.model, person.schema, person.data, force=force)
-    if ranges and asked.survives is not None:
+    if ranges and asked.given["survives"] is not None:
         raise InputError(
             "--ranges with --survives: ranges hold for the one model, not for those learnt anew; "
             "ask for one of them"
@@ -87,24 +90,24 @@ def find(
     _doubt(recourse, x)
     if certificate is not None:
         _must_be_certifiable(recourse, asked)
-    with page.waiting("Searching"):
+    with output.waiting("Searching"):
         result = asked.put(recourse, x)
-        proof, unproved = _proof(result, certificate, question.seconds(asked.time_limit))
+        proof, unproved = _proof(result, certificate, asked.seconds)
         safe, far = safety(result), how_far(result)
-        wide = told_ranges(result) if ranges else None
+        wide = ranges_of(result) if ranges else ()
     answered = not any(status in UNANSWERED for status in result.status.values())
     if proof is not None and certificate is not None:
         proof.save(certificate)
     if save is not None:
         result.save(save)
     if json:
-        page.say_json(answers(result, safe, far, wide))
+        output.say_json(AnswerDocument.of(result, safe, far, wide).to_dict())
         if unproved:
-            page.say(f"{certificate}: {unproved}", err=True)
+            output.say(f"{certificate}: {unproved}", err=True)
     else:
-        console = page.console()
+        console = output.console()
         console.print(decision(result, person, verbose=verbose))
-        _show(console, result, safe, far, asked.options)
+        _show(console, result, safe, far, result.question.n_options)
         if ranges:
             _show_ranges(console, result)
         if proof is not None:
@@ -140,18 +143,19 @@ def _proof(
 
 def _doubt(recourse: Recourse, x: dict[str, Any]) -> None:
     """Say on the side which values of a person look like codes for missing."""
-    from trust_recourse.report.codes import codes_read
+    from trust_recourse.report.model.sentinel_rows import codes_read
 
     for each in codes_read(recourse.schema, recourse.schema.encode(x)):
-        page.say(f"Suspicion: {each.sentence}", err=True)
+        output.say(f"Suspicion: {each.sentence}", err=True)
 
 
 def _must_be_certifiable(recourse: Recourse, asked: question.Asked) -> None:
     from trust_recourse.answers.certifying import unproved
 
-    more = "--min-radius" if asked.min_radius else "--plausible" if asked.plausible else ""
-    more = more or ("--survives" if asked.survives else "")
-    if reason := unproved(recourse.model, asked.engine, more, len(asked.levels)):
+    given = asked.given
+    more = next((PARTS[part].flag for part in UNPROVED if given[part]), "")
+    many = len({*(given["confidence"] or ())})
+    if reason := unproved(recourse.model, given["engine"], more, many):
         raise InputError(f"--certificate: {reason}")
 
 
@@ -170,14 +174,16 @@ def decision(result: Result, person: question.Values, *, verbose: bool = False) 
     return f"{person.words} is {result.verdict}{line}\n{values}"
 
 
-def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked: int) -> None:
+def _show(
+    console: Console, result: Result, safe: list[Safety], far: HowFar | None, asked: int
+) -> None:
     from trust_recourse.answers import text
+    from trust_recourse.answers.measurements import SIGMA
     from trust_recourse.io.wording import AT_LEAST, distance, is_bound, significant
     from trust_recourse.question import option_name
-    from trust_recourse.report.answers import SIGMA
 
     if result.options:
-        table = page.table(
+        table = output.table(
             "",
             "asked for",
             "change",
@@ -245,10 +251,10 @@ def words(result: Result, option: Option) -> str:
     return "\n".join(each) or "no change"
 
 
-def what_is_known(console: Console, result: Result, far: Any) -> None:
+def what_is_known(console: Console, result: Result, far: HowFar | None) -> None:
     """What is known of each confidence, and where one is out of reach, how far they get."""
     from trust_recourse.answers import text
-    from trust_recourse.report.answers import beyond_words, highest
+    from trust_recourse.answers.measurements import beyond_words, highest
 
     proves = result.engine == "exact"
     more = f", {result.extra_constraints}" if result.extra_constraints else ""
@@ -268,9 +274,9 @@ def what_is_known(console: Console, result: Result, far: Any) -> None:
     missed = [target for target, status in result.status.items() if status == "infeasible"]
     least = min(missed, key=lambda target: target.confidence)
     console.print(f"{highest(result)} is {text.reach(result, least)}.")
-    for lifted in far["binding"]:
+    for lifted in far.binding.to_dict("records"):
         surely = "" if lifted["proved"] else "at least "
         reached = result.formatted(lifted["reachable"], least)
         console.print(f"  if {lifted['if']}: {surely}{reached}")
-    if words := beyond_words(len(far["binding"]), far["binding_open"]):
+    if words := beyond_words(len(far.binding), far.binding.attrs["open"]):
         console.print(words)

@@ -9,17 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from trust_recourse.cli import page
+from trust_recourse.cli import output
 from trust_recourse.cli.errors import Force, InputError, can_be_written
-from trust_recourse.cli.question import (
-    Json,
-    anew_beside,
-    command,
-    either,
-    label_of,
-    target_class,
-    unordered,
-)
+from trust_recourse.cli.options import command
+from trust_recourse.cli.question import Json, anew_beside, either, label_of, target_class, unordered
 from trust_recourse.cli.root import option
 from trust_recourse.cli.schema import (
     Data,
@@ -139,6 +132,7 @@ def fit(
     from trust_recourse.question import Question
     from trust_recourse.report import check_table, holdout_report
     from trust_recourse.report.protected import uses
+    from trust_recourse.schema.derived import check_rows
 
     if bootstraps and bootstraps < LEAST:
         raise InputError(f"--bootstraps {bootstraps}: expected at least {LEAST}, such as 60")
@@ -146,7 +140,7 @@ def fit(
     Question(decision_threshold=threshold)  # refused before anything is learnt
     given = None if schema is None else Schema.from_yaml(schema)
     rows, labels, known = learnt_from(read(data), target, given, id or [], wanted)
-    known.check_rows(rows, groups=True)
+    check_rows(known, rows, groups=True)
     machine = PTMClassifier(
         clauses, s=s, T=t, epochs=epochs, thresholds=_thresholds(thresholds), link=link,
         use_protected=use_protected, calibration=None if calibration == "none" else calibration,
@@ -159,7 +153,7 @@ def fit(
     judged = None
     if _enough(labels, holdout):
         held = math.ceil(holdout * len(rows))
-        page.say(
+        output.say(
             f"Learning without the {held:,} rows it will be judged on; when to stop is told by a "
             "part of the others.",
             err=True,
@@ -168,15 +162,15 @@ def fit(
             machine, rows, labels, holdout=holdout, wanted=shown, random_state=seed, schema=known,
             decision_threshold=threshold,
         )  # fmt: skip
-    page.say("Learning from all rows.", err=True)
-    _, seconds = page.timed(lambda: machine.fit(rows, labels))
+    output.say("Learning from all rows.", err=True)
+    _, seconds = output.timed(lambda: machine.fit(rows, labels))
     doubts = judged.suspicions if judged else check_table(rows, labels, known, wanted=yes)
     machine.decide(decision_threshold=threshold, wanted=yes if wanted else None)
     anew = anew_beside(out)
     remove_all(anew)  # they are of the model that was here before
     machine.save(out, states=False)
     if bootstraps:
-        page.say(_anew(bootstraps, machine, seconds), err=True)
+        output.say(_anew(bootstraps, machine, seconds), err=True)
         machine.set_params(verbose=False)
         save_all(
             anew, machine.bootstraps(rows, labels, bootstraps, random_state=seed, verbose=True)
@@ -193,7 +187,7 @@ def fit(
         "protected": [use.to_dict() for use in uses(machine, known, known.encode(rows), yes)],
     }  # fmt: skip
     if json:
-        page.say_json(told)
+        output.say_json(told)
         return
     _tell(told, judged, doubts)
     _tell_next(told, judged, doubts, machine, data, target, schema)
@@ -201,7 +195,7 @@ def fit(
 
 def _anew(many: int, machine: PTMClassifier, seconds: float) -> str:
     """That so many models will be learnt, of how many machines, and how long that may take."""
-    from trust_recourse.models.tsetlin.machines import CALIBRATION_FOLDS
+    from trust_recourse.models.tsetlin.calibration import CALIBRATION_FOLDS
 
     classes = len(machine.classes_) if len(machine.classes_) > 2 else 1
     each = classes * (1 if machine.calibration is None else 1 + CALIBRATION_FOLDS)
@@ -231,25 +225,25 @@ def learnt_from(
     if schema is None:
         rows, unused = features(table, target, ids)
         if unused:
-            page.say(left_out(unused), err=True)
+            output.say(left_out(unused), err=True)
         said = None if wanted is None else label_of(wanted, sorted(set(labels.tolist())))
         schema, doubts, ours = guessed(rows, labels, {}, (), wanted=said)
         if told := taken(schema, ours):
-            page.say(f"{told}.", err=True)
+            output.say(f"{told}.", err=True)
         for order in filter(None, (each.order for each in ours)):
-            page.say(order, err=True)
+            output.say(order, err=True)
         if stays := [feature.name for feature in schema if not feature.mutable]:
-            page.say(
+            output.say(
                 f"Nobody will be told to change {', '.join(stays)}; `trust-recourse schema` says "
                 "why, and writes a file in which you decide.",
                 err=True,
             )
         for each in doubts:
             if each.codes:
-                page.say(f"{each.column} {each.until}.", err=True)
+                output.say(f"{each.column} {each.until}.", err=True)
         for name in unnamed(schema, rows):
             way = shlex.join(["--id", name])
-            page.say(f"{name}: another in each row: does it only name it? then {way}.", err=True)
+            output.say(f"{name}: another in each row: does it only name it? then {way}.", err=True)
     for name, what in ((target, "target"), *((each, "id") for each in ids)):
         if name in schema:
             raise InputError(f"the schema has the {what} {name!r} as a feature; take it out there")
@@ -289,7 +283,7 @@ def _accuracy(
 
 def _tell(told: dict[str, Any], judged: ModelReport | None, doubts: Sequence[Suspicion]) -> None:
     """Print how good the model is, and what speaks against it."""
-    console, right = page.console(), told["accuracy"]
+    console, right = output.console(), told["accuracy"]
     most = "commoner" if len(told["classes"]) == 2 else "commonest"
     base = f"the {most} class for everyone: {right['commoner']:.3f}"
     if judged is None:
@@ -300,10 +294,10 @@ def _tell(told: dict[str, Any], judged: ModelReport | None, doubts: Sequence[Sus
     else:
         rows = f"{right['rows']:,} rows held out of learning"
         console.print(f"Accuracy {right['value']:.3f} on {rows} ({base}).\n")
-        page.scores(console, judged)
-        page.classes(console, judged)
+        output.scores(console, judged)
+        output.classes(console, judged)
         console.print(f"\n{judged.legend}\n\n{judged.promise}")
-    page.doubts(console, doubts)
+    output.doubts(console, doubts)
     unused = {use["feature"] for use in told["protected"] if not use["used"]}
     learnt = ", ".join(name for name in told["features"] if name not in unused)
     console.print(f"\n{told['model']}: written, learnt from {told['rows']:,} rows of {learnt}.")
@@ -318,7 +312,7 @@ def _tell_next(
     machine: PTMClassifier, data: Path, target: str, schema: Path | None,
 ) -> None:  # fmt: skip
     """Print what to do next: learn again if something is wrong, judge, ask for a person."""
-    console, out, yes = page.console(), told["model"], told["wanted"]
+    console, out, yes = output.console(), told["model"], told["wanted"]
     if again := _again(judged, doubts, machine, schema):
         console.print(f"Better, first: learn again with {shlex.join(again)}.")
     label = ["--wanted", "LABEL" if yes is None else str(yes)]
@@ -351,7 +345,7 @@ def _tell_unanswered(
     doubts: Sequence[Suspicion], data: Path, target: str, schema: Path | None
 ) -> None:
     """Print what only a person knows and has not said, what holds until then, and how to say it."""
-    console, said = page.console(), _said(doubts)
+    console, said = output.console(), _said(doubts)
     if who := [each.column for each in doubts if each.kind == "protected"]:
         those = "it" if len(who) == 1 else "each"
         console.print(

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trust_recourse.cli import page, question
+from trust_recourse.cli import output, question
 from trust_recourse.cli.errors import Force, can_be_drawn, can_be_written
 from trust_recourse.cli.find import decision
+from trust_recourse.cli.options import command
 from trust_recourse.cli.root import option
 from trust_recourse.io.tables import as_csv
 
@@ -25,7 +26,7 @@ SHOWN = 20  # steps of a long list
 RESOLUTION = 0.01
 
 
-@question.command()
+@command()
 def frontier(
     person: question.Person,
     rules: question.Rules,
@@ -64,14 +65,14 @@ def frontier(
         trust-recourse frontier model.safetensors --data patients.csv --row 9 \
             --lock age --lock year --csv steps.csv --png steps.png
     """
+    from trust_recourse.answers.document import FrontierDocument
     from trust_recourse.io.files import write_whole
-    from trust_recourse.report.answers import steps
 
     can_be_written(csv, person.model, person.schema, person.data, force=force)
     can_be_drawn(png, person.model, person.schema, person.data, force=force)
     recourse, x = person.asked()
     recourse, time_limit = rules.over(recourse), question.seconds(time_limit)
-    with page.waiting("Searching"):
+    with output.waiting("Searching"):
         stairs = recourse.frontier(
             x, confidence or None, resolution=None if whole else resolution, time_limit=time_limit
         )
@@ -83,30 +84,30 @@ def frontier(
 
         write_whole(png, drawn(result.plot(time_limit=time_limit)))
     if json:
-        page.say_json(steps(recourse, x, stairs))
+        output.say_json(FrontierDocument.of(recourse, x, stairs).to_dict())
         return
-    page.console().print(decision(result, person, verbose=verbose))
+    output.console().print(decision(result, person, verbose=verbose))
     _show(result, stairs, everything, time_limit or 0.0)
     for path in (csv, png):
         if path is not None:
-            page.say(f"\n{path}: written.")
+            output.say(f"\n{path}: written.")
 
 
 def _show(result: Result, stairs: pd.DataFrame, everything: bool, limit: float) -> None:
+    from trust_recourse.answers.document import FrontierDocument
     from trust_recourse.io.wording import significant
     from trust_recourse.question import formatted
-    from trust_recourse.report.answers import steps
 
     line = result.recourse.decision_threshold
-    found = steps(result.recourse, result.factual, stairs)["steps"]
+    found = FrontierDocument.of(result.recourse, result.factual, stairs).to_dict()["steps"]
     some = found if everything else _spread(found, line)
     costs = _told_apart([step["cost"] for step in some], lambda c, n: significant(c, n + 1))
     confidences = _told_apart(
         [step["confidence"] for step in some], lambda c, n: formatted(c, line, digits=n)
     )
-    console, schema = page.console(), result.recourse.schema
+    console, schema = output.console(), result.recourse.schema
     cost_name = f"cost ({result.recourse.cost.words})"
-    table = page.table(cost_name, "confidence", "decision", "change", text=0)
+    table = output.table(cost_name, "confidence", "decision", "change", text=0)
     table.columns[1].justify = table.columns[3].justify = "left"
     table.columns[3].no_wrap, table.columns[3].overflow = False, "fold"
     for step, cost, confidence in zip(some, costs, confidences, strict=True):

@@ -9,18 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from trust_recourse.cli import page
+from trust_recourse.cli import output
 from trust_recourse.cli.errors import Force, InputError, can_be_written
 from trust_recourse.cli.fit import KeptThreshold, KeptWanted, Out, refused
 from trust_recourse.cli.labels import as_classes, assumed, told_by
-from trust_recourse.cli.question import (
-    Json,
-    anew_beside,
-    command,
-    either,
-    target_class,
-    unordered,
-)
+from trust_recourse.cli.options import command
+from trust_recourse.cli.question import Json, anew_beside, either, target_class, unordered
 from trust_recourse.cli.root import option
 from trust_recourse.io.tables import Table as Cells
 from trust_recourse.io.tables import read
@@ -32,7 +26,7 @@ if TYPE_CHECKING:
 
     from trust_recourse import Schema
     from trust_recourse.models.readers.library import Imported, Read
-    from trust_recourse.report.agreement import Agreement
+    from trust_recourse.report.model.agreement import Agreement
 
 
 NAMES = "the names of the classes"  # how what is assumed of them begins among the unchecked
@@ -133,8 +127,9 @@ def import_(
     from trust_recourse.answers.retraining import remove_all, save_all
     from trust_recourse.models.readers import library as sums
     from trust_recourse.question import Question
-    from trust_recourse.report.codes import codes_read
+    from trust_recourse.report.model.sentinel_rows import codes_read
     from trust_recourse.report.protected import uses
+    from trust_recourse.schema.derived import check_rows
 
     can_be_written(out, file, schema, data, force=force)
     Question(decision_threshold=threshold)  # refused before anything is read
@@ -143,8 +138,8 @@ def import_(
     truth = _truth(table, target, rules)
     rows = None if table is None else table.read_by(rules)
     if rows is not None:
-        rules.check_rows(rows, groups=True)
-    with page.waiting("Reading the model"):
+        check_rows(rules, rows, groups=True)
+    with output.waiting("Reading the model"):
         given = sums.imported(file, rules, rows, listing=True)
         own = given.model.classes_.tolist()
         given = _named(given, classes)
@@ -185,9 +180,9 @@ def import_(
         "contents": [each.to_dict() for each in given.contents],
     }  # fmt: skip
     for each in doubts:
-        page.say(f"Suspicion: {each.sentence}", err=True)
+        output.say(f"Suspicion: {each.sentence}", err=True)
     if json:
-        page.say_json(told)
+        output.say_json(told)
         return
     _tell(told, data, 0 if rows is None else len(rows))
 
@@ -218,7 +213,7 @@ def _agreements(
     `told` are the column's labels for the model's classes. Where no class is named as wanted, each
     is compared.
     """
-    from trust_recourse.report.agreement import Agreement
+    from trust_recourse.report.model.agreement import Agreement
 
     if rows is None or truth is None:
         return []
@@ -380,12 +375,12 @@ def _contents(columns: list[dict[str, Any]]) -> Table:
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(max_width=48)
     for told, names in alike.items():
-        grid.add_row(page.words(", ".join(names)), page.words(told, "dim"))
+        grid.add_row(output.words(", ".join(names)), output.words(told, "dim"))
     return grid
 
 
 def _tell(told: dict[str, Any], data: Path | None, many: int) -> None:
-    console, out, labels = page.console(), told["model"], told["classes"]
+    console, out, labels = output.console(), told["model"], told["classes"]
     exactly = "to the last bit" if "trees" in told else "but for rounding"
     rows = f"{told['compared']:,} rows: the library says the same of each, {exactly}"
     none = "no rows were given by --data" if data is None else "there is no library to ask"
@@ -406,10 +401,10 @@ def _tell(told: dict[str, Any], data: Path | None, many: int) -> None:
         *((("assumed", told["assumed"]),) if told["assumed"] else ()),
         *(("not checked", each) for each in told["unchecked"] if not each.startswith(NAMES)),
     ):
-        grid.add_row(page.words(name, "dim"), page.words(text))
+        grid.add_row(output.words(name, "dim"), output.words(text))
     console.print(grid)
     if told["warning"]:
-        console.print(page.words(f"\nWarning: {told['warning']}.", "bold"))
+        console.print(output.words(f"\nWarning: {told['warning']}.", "bold"))
     console.print("\nColumns of the file:")
     console.print(_contents(told["contents"]))
     console.print(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from trust_recourse.cli import page
+from trust_recourse.cli import output
 from trust_recourse.cli.errors import InputError
 from trust_recourse.io.wording import some
 
@@ -108,7 +108,7 @@ def as_model_calls(
     told = told_by(truth, classes, target, own, wanted)
     if told == classes:
         return truth
-    page.say(f"--target {target}: {assumed(classes, told, target)}.", err=True)
+    output.say(f"--target {target}: {assumed(classes, told, target)}.", err=True)
     return as_classes(truth, classes, told)
 
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from trust_recourse.cli import page, question
+from trust_recourse.cli import output, question
 from trust_recourse.cli.errors import InputError
+from trust_recourse.cli.options import command
 from trust_recourse.cli.root import app, option
 from trust_recourse.io import strict_json
 
@@ -71,10 +72,10 @@ class Book:
         from trust_recourse import Ledger
 
         with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *_, **__: page.say(str(message), err=True)
+            warnings.showwarning = lambda message, *_, **__: output.say(str(message), err=True)
             with Ledger(self.where, key_file=self.key_file, create=create) as ledger:
                 if new := said_if_new(ledger):
-                    page.say(new, err=True)
+                    output.say(new, err=True)
                 yield ledger
 
 
@@ -86,7 +87,7 @@ def said_if_new(ledger: Ledger) -> str:
     )
 
 
-@question.command(ledger, "promise")
+@command(ledger, "promise")
 def make(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL.safetensors", help="The model that gave the result.")
@@ -132,13 +133,13 @@ def make(
             ranges=ranges,
         )
     if as_json:
-        page.say_json(promise.to_dict())
+        output.say_json(promise.to_dict())
         return
     until_words = f"until {promise.valid_until:%Y-%m-%d %H:%M} UTC"
-    page.say(f"Promise {promise.id}: {promise.words or 'as they are'}, {until_words}")
+    output.say(f"Promise {promise.id}: {promise.words or 'as they are'}, {until_words}")
 
 
-@question.command(ledger, "list")
+@command(ledger, "list")
 def list_(
     book: Book,
     everything: Annotated[
@@ -156,20 +157,22 @@ def list_(
     with book.opened() as opened:
         promises = opened.promises(outstanding=not everything, subject=subject)
     if as_json:
-        page.say_json([{**promise.to_dict(), "state": promise.state(now)} for promise in promises])
+        output.say_json(
+            [{**promise.to_dict(), "state": promise.state(now)} for promise in promises]
+        )
         return
     rows = _table(1, "to change", "state" if everything else "target", "confidence")
     for promise in promises:
         third = promise.state(now) if everything else promise.target.words
         rows.add_row(*_row(promise), third, promise.shown(promise.option.confidence))
-    console = page.console()
+    console = output.console()
     if promises:
         console.print(rows)
     many = "1 promise" if len(promises) == 1 else f"{len(promises)} promises"
     console.print(many + ("" if everything else " outstanding"))
 
 
-@question.command(ledger)
+@command(ledger)
 def show(
     promise: Annotated[str, typer.Argument(metavar="ID", help="The promise's id.")],
     book: Book,
@@ -198,14 +201,14 @@ def show(
     files = _files(file or (), made, told)
     if as_json:
         state = made.state(datetime.now(UTC))
-        page.say_json({**made.to_dict(), "state": state, "events": told, "files": files})
+        output.say_json({**made.to_dict(), "state": state, "events": told, "files": files})
     else:
         _show(made, told)
         for each in files:
             known = each["recorded"] or "not recorded under this promise"
-            page.say(f"{each['file']}: {known}, SHA-256 {each['sha256']}")
+            output.say(f"{each['file']}: {known}, SHA-256 {each['sha256']}")
     if Key.found(None, book.key_file) is None:
-        page.say(UNPROVEN, err=True)
+        output.say(UNPROVEN, err=True)
     if not all(each["recorded"] for each in files):
         raise typer.Exit(1)
 
@@ -226,26 +229,26 @@ def _files(
 
 
 def _show(made: Promise, told: list[dict[str, Any]]) -> None:
-    from trust_recourse.ledger import telling
+    from trust_recourse.ledger import formatting
 
-    said = f"{made.words or 'as they are'}, until {telling.until(made)}"
-    page.say(f"Promise {made.id}: {said}; model {made.model}")
+    said = f"{made.words or 'as they are'}, until {formatting.until(made)}"
+    output.say(f"Promise {made.id}: {said}; model {made.model}")
     facts = Table.grid(padding=(0, 2, 0, 0))
-    for name, text in telling.facts(made):
-        facts.add_row(page.words(name, "dim"), page.words(text))
-    rows = page.table("", "before", "promised", text=3)
-    for row in telling.row_by_row(made):
-        rows.add_row(*map(page.words, row))
-    console = page.console()
+    for name, text in formatting.facts(made):
+        facts.add_row(output.words(name, "dim"), output.words(text))
+    rows = output.table("", "before", "promised", text=3)
+    for row in formatting.row_by_row(made):
+        rows.add_row(*map(output.words, row))
+    console = output.console()
     console.print(facts)
     console.print(rows)
     for event in told:
-        page.say(f"{event['at'][:16]}  {telling.event(event, made)}")
-        for line in telling.reasons(event, made):
-            page.say(f"    {line}")
+        output.say(f"{event['at'][:16]}  {formatting.event(event, made)}")
+        for line in formatting.reasons(event, made):
+            output.say(f"    {line}")
 
 
-@question.command(ledger)
+@command(ledger)
 def verify(
     book: Book,
     head: Annotated[str | None, option("A head written down earlier.", "NUMBER:HASH")] = None,
@@ -267,17 +270,17 @@ def verify(
         found = opened.verify(head)
     if as_json:
         told = {"holds": found.holds, "entries": found.entries, "head": str(found.head)}
-        page.say_json({**told, "proven": found.proven, "fault": found.fault or None})
+        output.say_json({**told, "proven": found.proven, "fault": found.fault or None})
     elif found.holds:
-        page.say(f"The chain holds up to entry {found.entries}, the last.\nhead {found.head}")
+        output.say(f"The chain holds up to entry {found.entries}, the last.\nhead {found.head}")
         if not found.proven:
-            page.say(UNPROVEN, err=True)
+            output.say(UNPROVEN, err=True)
     else:
-        page.say(f"The chain holds up to entry {found.entries}, then breaks: {found.fault}.")
+        output.say(f"The chain holds up to entry {found.entries}, then breaks: {found.fault}.")
     raise typer.Exit(0 if found.holds else 1)
 
 
-@question.command(ledger)
+@command(ledger)
 def check(
     model: Annotated[Path, option("The model to be put in use.", "NEW.safetensors")],
     book: Book,
@@ -313,13 +316,13 @@ def check(
         )
     stopped = len(found.broken) > limit
     if as_json:
-        page.say_json({**found.to_dict(), "limit": limit, "stopped": stopped})
+        output.say_json({**found.to_dict(), "limit": limit, "stopped": stopped})
     else:
         _show_check(found, limit)
     raise typer.Exit(1 if stopped else 0)
 
 
-@question.command(ledger)
+@command(ledger)
 def redeem(
     promise: Annotated[str, typer.Argument(metavar="ID", help="The promise's id.")],
     model: Annotated[Path, option("The model in use now.", "MODEL.safetensors")],
@@ -363,15 +366,15 @@ def redeem(
         person = _now(now, x, as_promised, made)
         found = opened.redeem(promise, person, load(model), promised_by=old, threshold=threshold)
     if as_json:
-        page.say_json(found.to_dict())
+        output.say_json(found.to_dict())
     else:
-        page.say("\n".join(found.lines()))
+        output.say("\n".join(found.lines()))
         if found.undecided:
-            page.say("Give it by --promised-by OLD.safetensors.")
+            output.say("Give it by --promised-by OLD.safetensors.")
     raise typer.Exit(2 if found.undecided else 0 if found.due else 1)
 
 
-@question.command(ledger)
+@command(ledger)
 def withdraw(
     promise: Annotated[str, typer.Argument(metavar="ID", help="The promise's id.")],
     reason: Annotated[str, option("Why; it stays in the ledger.")],
@@ -383,10 +386,10 @@ def withdraw(
     """
     with book.opened() as opened:
         opened.withdraw(promise, reason)
-    page.say(f"Promise {promise} is withdrawn.")
+    output.say(f"Promise {promise} is withdrawn.")
 
 
-@question.command(ledger)
+@command(ledger)
 def seal(
     head: Annotated[str, option("The head of the ledger as it should be.", "NUMBER:HASH")],
     book: Book,
@@ -403,7 +406,7 @@ def seal(
     """
     with book.opened() as opened:
         sealed = opened.seal(head)
-    page.say(f"The ledger is sealed up to entry {sealed.number}, the last.")
+    output.say(f"The ledger is sealed up to entry {sealed.number}, the last.")
 
 
 # ---------------------------------------------------------------- how they do it
@@ -412,7 +415,7 @@ def seal(
 def _show_check(found: Check, limit: int) -> None:
     from trust_recourse.ledger.promises import words
 
-    console = page.console()
+    console = output.console()
     if found.broken:
         rows = _table(2, "promised", "repair", "then", "now")
         for each in found.broken:
@@ -454,7 +457,7 @@ def _now(now: question.Values, x: str | None, as_promised: bool, made: Promise) 
 
 def _table(words: int, *columns: str) -> Table:
     """An empty table whose columns of words may take several lines."""
-    empty = page.table("promise", "valid until", *columns, text=2 + words)
+    empty = output.table("promise", "valid until", *columns, text=2 + words)
     for column in empty.columns[2 : 2 + words]:
         column.no_wrap, column.overflow = False, "fold"
     return empty

@@ -14,8 +14,9 @@ from trust_recourse.cli.errors import Force, InputError, can_be_written
 from trust_recourse.cli.fit import learnt_from
 from trust_recourse.cli.labels import as_model_calls
 from trust_recourse.cli.ledger import Book
-from trust_recourse.cli.page import say
-from trust_recourse.cli.question import TimeLimit, command, seconds, time_limit_met
+from trust_recourse.cli.options import command
+from trust_recourse.cli.output import say
+from trust_recourse.cli.question import TimeLimit, seconds, time_limit_met
 from trust_recourse.cli.report import quiet
 from trust_recourse.cli.root import option
 from trust_recourse.io.tables import read
@@ -141,9 +142,9 @@ def letter(
     received=2026-11-02 --reference applicants.csv --language de`
     """
     from trust_recourse import ProtectedReasonError
-    from trust_recourse.report.institution import Institution
     from trust_recourse.report.letter import UnsignedReviewError
-    from trust_recourse.report.profiles import LateLetterError, MissingFieldsError
+    from trust_recourse.report.letter.institution import Institution
+    from trust_recourse.report.letter.profiles import LateLetterError, MissingFieldsError
 
     flags = {
         "organisation": organisation, "contact": contact, "valid_until": valid_until,
@@ -196,7 +197,9 @@ def letter(
                 f"A file {language}.po in --catalogues may have words for them.", err=True,
             )  # fmt: skip
         if kept is not None:
-            kept.check_letter(note.record(), datetime.now(UTC))
+            from trust_recourse.ledger.letters import check_letter
+
+            check_letter(kept, note.record(), datetime.now(UTC))
             if (more := len(answers.options) - 1) > 0:
                 others = "the other option" if more == 1 else f"the {more} other options"
                 say(f"The letter offers what promise {promise} holds, and not {others}.", err=True)
@@ -225,7 +228,7 @@ def letter(
 
 def _days(given: dict[str, str]) -> None:
     """Refuse, before any work, days on the line that are none, or are written otherwise."""
-    from trust_recourse.report.profiles import date
+    from trust_recourse.report.letter.profiles import date
 
     for flag, text in given.items():
         try:

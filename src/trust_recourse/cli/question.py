@@ -1,43 +1,28 @@
 """What commands share: whom a question is about, and what is asked, as options of the line.
 
-A command that takes a dataclass, such as a `Person`, `Rules` or an `Asked`, has its fields as
-options of its own. Every part of `trust_recourse.question.Question` is a field of
-`Asked`.
+`Rules` and `Asked` have an option for each part of `trust_recourse.Question`.
 """
 
 from __future__ import annotations
 
-import inspect
 import math
 import shlex
-from collections.abc import Callable, Iterator
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
-from functools import wraps
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trust_recourse.cli.errors import InputError, friendly_errors
-from trust_recourse.cli.numbers import told_plainly
-from trust_recourse.cli.root import app
+from trust_recourse.cli.errors import InputError
+from trust_recourse.cli.options import option_of, options_of
 from trust_recourse.io.tables import read
-from trust_recourse.question.vocabulary import HELP, SPAN, TIME_LIMIT, Mode, PlausibleBy, outside
-from trust_recourse.search.engines import BY_TRIAL, Anywhere
+from trust_recourse.question.vocabulary import PARTS, TIME_LIMIT, QuestionFields
+from trust_recourse.search.engines import BLACK_BOX, Engine
 
 if TYPE_CHECKING:
     from trust_recourse import Recourse, Result, Schema
     from trust_recourse.question import Question
-
-
-def _option(part: str, metavar: str | None = None, more: str = "", flag: str = "") -> Any:
-    """An option for a part of a question, by its name outside Python."""
-    name = flag or f"--{outside(part).replace('_', '-')}"
-    return typer.Option(name, metavar=metavar, help=f"{HELP[part]}{more and f' {more}'}")
-
-
-def _whole(part: str, least: int = 1) -> Any:
-    return typer.Option(f"--{outside(part).replace('_', '-')}", min=least, help=HELP[part])
 
 
 Model = Annotated[
@@ -62,12 +47,12 @@ Wanted = Annotated[
         help="The class hoped for; else the model's own, or the greater, unless they are words.",
     ),
 ]
-Threshold = Annotated[float | None, _option("decision_threshold", "T")]
+Threshold = Annotated[float | None, option_of(PARTS["decision_threshold"])]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Also print all values of the person.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+NO_LIMIT = "`inf` for no limit."
 TimeLimit = Annotated[
-    float | None,
-    _option("time_limit", "SECONDS", f"`inf` for no limit. [default: {TIME_LIMIT:g}]"),
+    float | None, option_of(PARTS["time_limit"], f"{NO_LIMIT} [default: {TIME_LIMIT:g}]")
 ]
 
 
@@ -179,7 +164,7 @@ class Person(Values):
 
 def _computed(schema: Schema, values: dict[str, Any], typed: set[str]) -> dict[str, Any]:
     """Derived columns that were not typed and follow from one that was, or have no value yet."""
-    from trust_recourse.schema.derived import rounded
+    from trust_recourse.schema.multiples import nearest_multiple
 
     left = {
         f.name: f.formula
@@ -195,112 +180,97 @@ def _computed(schema: Schema, values: dict[str, Any], typed: set[str]) -> dict[s
         of = {each: schema[each].code_of(values[each]) for each in formula.names}
         code = formula.one(of, {}, 0.0)
         if not math.isnan(code):
-            found[name] = schema[name].value_of(rounded(code, schema[name].step))
+            found[name] = schema[name].value_of(nearest_multiple(code, schema[name].step))
     return found
 
 
-@dataclass(frozen=True)
+RULES = ("cost", "lock", "limits", "max_changes", "decision_threshold")
+OTHERS = tuple(part for part in PARTS if part not in RULES)
+
+
+@options_of(QuestionFields, *RULES)
 class Rules:
     """By which rules a question is asked: what a change costs, what may change, who is refused."""
 
-    cost: Annotated[str | None, _option("cost", "l0|l1|l2|MIX", "Such as l0=0.1,l1=1.")] = None
-    lock: Annotated[list[str] | None, _option("lock", "NAME", "Repeatable.")] = None
-    limits: Annotated[
-        list[str] | None,
-        _option(
-            "limits", f"NAME=LOW{SPAN}HIGH", f"Such as loan={SPAN}5000. Repeatable.", "--limit"
-        ),
-    ] = None
-    max_changes: Annotated[int | None, _whole("max_changes")] = None
-    threshold: Threshold = None
+    @property
+    def given(self) -> dict[str, Any]:
+        """The parts of a question as they stand on the line."""
+        return {name: getattr(self, name) for name in PARTS if hasattr(self, name)}
 
     def over(self, recourse: Recourse) -> Recourse:
         """The same model under these rules."""
+        return recourse.under(self.question(recourse.schema))
+
+    def question(self, schema: Schema) -> Question:
+        """The question, for a model that reads rows by this schema."""
         from trust_recourse.question import Question
 
-        return recourse.under(Question(**self.parts(recourse.schema)))
+        return Question(**self.parts(schema))
 
     def parts(self, schema: Schema) -> dict[str, Any]:
         """The parts of a question that these are."""
         from trust_recourse.question import read_limit
         from trust_recourse.question.cost import Cost
 
-        return {
-            "cost": None if self.cost is None else Cost.read(self.cost),
-            "lock": tuple(self.lock or ()),
-            "limits": dict(read_limit(given, schema) for given in self.limits or ()),
-            "max_changes": self.max_changes,
-            "decision_threshold": self.threshold,
+        given = self.given
+        return given | {
+            "cost": None if given["cost"] is None else Cost.read(given["cost"]),
+            "lock": tuple(given["lock"] or ()),
+            "limits": dict(read_limit(each, schema) for each in given["limits"] or ()),
         }
 
 
-@dataclass(frozen=True)
+@options_of(
+    QuestionFields,
+    *OTHERS,
+    kinds={"engine": Engine},
+    more={
+        "survives": "Of those that `fit --bootstraps` wrote.",
+        "time_limit": f"{NO_LIMIT} [default: {TIME_LIMIT:g}]",
+    },
+)
 class Asked(Rules):
     """What is asked, as given on the line."""
 
-    confidence: Annotated[list[float] | None, _option("confidence", "C", "Repeatable.")] = None
-    mode: Annotated[Mode, _option("mode")] = "at_least"
-    tolerance: Annotated[float, _option("tolerance")] = 0.1
-    sparse: Annotated[bool, _option("sparse")] = False
-    options: Annotated[int, _whole("n_options")] = 1
-    min_distance: Annotated[float | None, _option("min_distance", "COST")] = None
-    min_radius: Annotated[float | None, _option("min_radius", "R", "Such as 0.05.")] = None
-    floor: Annotated[float | None, _option("floor", "C")] = None
-    continuous: Annotated[bool, _option("continuous")] = False
-    survives: Annotated[
-        float | None, _option("survives", "SHARE", "Of those that `fit --bootstraps` wrote.")
-    ] = None
-    plausible: Annotated[PlausibleBy | None, _option("plausible")] = None
     like: Annotated[
         Path | None,
         typer.Option("--like", metavar="FILE", help="The known rows, for --plausible."),
     ] = None
-    gap: Annotated[float, _option("gap", "SHARE", "0.01 is 1%.")] = 0.0
-    node_limit: Annotated[int | None, _whole("node_limit")] = None
-    time_limit: TimeLimit = None
-    engine: Annotated[Anywhere, _option("engine")] = "auto"
-    trials: Annotated[int | None, _whole("n_trials")] = None
-    seed: Annotated[int, _whole("random_state", least=0)] = 0
 
-    @property
-    def levels(self) -> tuple[float, ...]:
-        """The confidences asked for, each once."""
-        return tuple(dict.fromkeys(self.confidence or ()))
+    def parts(self, schema: Schema) -> dict[str, Any]:
+        """The parts of the question."""
+        given = super().parts(schema)
+        return given | {
+            "confidence": tuple(given["confidence"] or ()),
+            "plausible": self._test(given["plausible"], schema),
+            "time_limit": unlimited(given["time_limit"]),
+        }
 
-    def question(self, schema: Schema) -> Question:
-        """The question, for a model that reads rows by this schema."""
-        from trust_recourse.question import Question
-
-        return Question(
-            confidence=self.levels, mode=self.mode, tolerance=self.tolerance,
-            n_options=self.options, min_distance=self.min_distance, min_radius=self.min_radius,
-            floor=self.floor, continuous=self.continuous, survives=self.survives,
-            sparse=self.sparse,
-            plausible=self._test(schema),
-            gap=self.gap, node_limit=self.node_limit, time_limit=unlimited(self.time_limit),
-            engine=self.engine, n_trials=self.trials, random_state=self.seed, **self.parts(schema),
-        )  # fmt: skip
-
-    def _test(self, schema: Schema) -> Any:
+    def _test(self, name: str | None, schema: Schema) -> Any:
         from trust_recourse.answers.plausibility import plausible_by
 
-        if self.plausible is None:
+        if name is None:
             if self.like is not None:
                 raise InputError(f"--like {self.like}: for --plausible; give that too")
             return None
         if self.like is None:
-            raise InputError(f"--plausible {self.plausible}: like which rows? give --like FILE")
-        return plausible_by(self.plausible, read(self.like).read_by(schema), schema)
+            raise InputError(f"--plausible {name}: like which rows? give --like FILE")
+        return plausible_by(name, read(self.like).read_by(schema), schema)
 
     def put(self, recourse: Recourse, x: dict[str, Any]) -> Result:
         """Answer the question for a person; black-box engines show a progress bar.
 
         An exact search without a node limit runs within `--time-limit` or its default.
         """
-        asked, by_trial = self.question(recourse.schema), self.engine in BY_TRIAL
-        if recourse.proves(self.engine) and self.node_limit is None:
-            asked = replace(asked, time_limit=seconds(self.time_limit))
-        return recourse.ask(x, asked, verbose=by_trial)
+        asked = self.question(recourse.schema)
+        if recourse.proves(asked.engine) and asked.node_limit is None:
+            asked = replace(asked, time_limit=self.seconds)
+        return recourse.ask(x, asked, verbose=asked.engine in BLACK_BOX)
+
+    @property
+    def seconds(self) -> float | None:
+        """The time limit of an exact search."""
+        return seconds(self.given["time_limit"])
 
 
 def seconds(given: float | None) -> float | None:
@@ -346,51 +316,6 @@ def recourse_of(model: Path, schema: Path | None, wanted: str | None) -> Recours
 def anew_beside(model: Path) -> Path:
     """The folder of the models learnt anew that goes with a model's file."""
     return model.with_name(f"{model.stem}.bootstraps")
-
-
-def command(
-    group: typer.Typer = app, name: str | None = None
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add a command whose errors are told in a sentence, its groups of options `expanded`."""
-    return lambda function: group.command(name)(friendly_errors()(expanded(function)))
-
-
-def expanded(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose parameters that are dataclasses have their fields as options on the line."""
-    hints = get_type_hints(command, include_extras=True)
-    groups = {
-        name: {f.name: f for f in fields(made)}
-        for name, made in hints.items()
-        if is_dataclass(made)
-    }
-    parameters, shown = [], {}
-    for name, parameter in inspect.signature(command).parameters.items():
-        own = [(name, hints[name], parameter.default)]
-        if name in groups:
-            types = get_type_hints(hints[name], include_extras=True)
-            own = [
-                (n, types[n], parameter.empty if f.default is MISSING else f.default)
-                for n, f in groups[name].items()
-            ]
-        for each, given_hint, default in own:
-            shown[each] = hint = told_plainly(given_hint)
-            parameters.append(
-                inspect.Parameter(
-                    each, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint
-                )
-            )
-
-    @wraps(command)
-    def run(**given: Any) -> None:
-        made = {
-            name: hints[name](**{part: given.pop(part) for part in parts})
-            for name, parts in groups.items()
-        }
-        command(**made, **given)
-
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = shown
-    return run
 
 
 def place_of(result: Result, option: int) -> int:

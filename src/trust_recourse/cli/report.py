@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trust_recourse.cli import page
+from trust_recourse.cli import output
 from trust_recourse.cli.errors import Force, can_be_printed
 from trust_recourse.cli.fit import Seed, learnt_from
 from trust_recourse.cli.labels import as_model_calls
-from trust_recourse.cli.question import Json, Threshold, Wanted, command, target_class
+from trust_recourse.cli.options import command
+from trust_recourse.cli.question import Json, Threshold, Wanted, target_class
 from trust_recourse.cli.root import option
 from trust_recourse.cli.schema import Data, Ids, Target
 from trust_recourse.io.tables import read
@@ -72,7 +73,7 @@ def report(
     from trust_recourse import PTMClassifier, Schema, load, model_report
     from trust_recourse.models.readers.read_model import own_threshold
     from trust_recourse.question import Question
-    from trust_recourse.report.papers import report_paper
+    from trust_recourse.report.exports import report_paper
 
     can_be_printed(out, data, schema, model, force=force)
     Question(decision_threshold=threshold)  # refused before anything is learnt
@@ -88,7 +89,7 @@ def report(
         labels = as_model_calls(labels, machine, target)
     classes, own = sorted(set(labels.tolist())), getattr(machine, "wanted_", None)
     label = target_class(wanted, classes, own if own in classes else None)
-    with page.waiting(f"Judging in {folds} parts, each by a model that learns without it"):
+    with output.waiting(f"Judging in {folds} parts, each by a model that learns without it"):
         found = model_report(
             quiet(machine), rows, labels, wanted=label, folds=folds, random_state=seed,
             schema=known, decision_threshold=threshold or own_threshold(machine),
@@ -96,11 +97,11 @@ def report(
     if out is not None:
         report_paper(found, target).save(out)
     if json:
-        page.say_json(found.to_dict())
+        output.say_json(found.to_dict())
         return
     _show(found, target)
     if out is not None:
-        page.say(f"\n{out}: written.")
+        output.say(f"\n{out}: written.")
 
 
 def quiet(machine: Any) -> Any:
@@ -113,20 +114,20 @@ def quiet(machine: Any) -> Any:
 def _show(found: ModelReport, target: str) -> None:
     from trust_recourse.io.wording import level
 
-    console = page.console()
+    console = output.console()
     console.print(f"Class {found.label} of {target}: {found.asked}.")
-    page.scores(console, found)
-    page.classes(console, found)
+    output.scores(console, found)
+    output.classes(console, found)
     console.print(f"\n{found.legend}\n\n{found.promise}")
-    page.doubts(console, found.suspicions)
+    output.doubts(console, found.suspicions)
     line = level(found.decision_threshold)
     console.print(f"\nAt the decision threshold {line}, rows of each class:")
-    confusion = page.table("came true", "accepted", "refused")
+    confusion = output.table("came true", "accepted", "refused")
     for label, *counts in found.confusion.loc[found.scores.index[0]].itertuples():
         confusion.add_row(str(label), *map(str, counts))
     console.print(confusion)
     console.print("\nWhat was said, and what came true:")
-    curves = page.table("", "confidence from", "said", "came true", "rows")
+    curves = output.table("", "confidence from", "said", "came true", "rows")
     for name, part, said, came, count in found.reliability.reset_index().itertuples(index=False):
         curves.add_row(str(name), str(part), f"{said:.3f}", f"{came:.3f}", str(count))
     console.print(curves)

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from trust_recourse import __version__
-from trust_recourse.cli.page import STEERING, say
+from trust_recourse.cli.output import STEERING, say
 
 ORDER = (
     "demo", "data", "schema", "fit", "import", "report", "find", "frontier", "explain", "letter",

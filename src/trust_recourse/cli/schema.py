@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from trust_recourse.cli import page
+from trust_recourse.cli import output
 from trust_recourse.cli.errors import Force, InputError, can_be_written
-from trust_recourse.cli.question import command
+from trust_recourse.cli.options import command
 from trust_recourse.cli.root import option
 from trust_recourse.io.tables import Table, read
 
@@ -126,7 +126,7 @@ def schema(
     found, doubts, proposed = guessed(rows, labels, codes, protected)
     genuine: list[str] = []
     lawful: list[str] = []
-    if page.at_terminal() and not json and _ask(doubts, codes, protected, genuine, lawful):
+    if output.at_terminal() and not json and _ask(doubts, codes, protected, genuine, lawful):
         found, doubts, proposed = guessed(rows, labels, codes, protected, genuine)
     doubts = _answered(doubts, lawful)
     notes, comments = {}, {}
@@ -144,10 +144,10 @@ def schema(
         told["classes"] = [{"label": label, "rows": n} for label, n in counts.items()]
         told["suspicions"] = [each.to_dict() | {"stays": each.stays} for each in doubts]
         told["proposals"] = [each.to_dict() for each in proposed]
-        page.say_json(told | {"notes": notes} | found.to_dict())
+        output.say_json(told | {"notes": notes} | found.to_dict())
         return
     shares = ", ".join(f"{label} ({n:,} rows)" for label, n in sorted(counts.items()))
-    console = page.console()
+    console = output.console()
     console.print(f"{data}: {len(table):,} rows. Target {target}: {shares}.\n")
     console.print(_listed(found, console.width))
     console.print(f"\n{BOUNDS}\n\n{COSTS}")
@@ -190,7 +190,7 @@ def _ask(
             question = f"{each.column}: {each.seen}. Does that mean missing?"
         else:
             continue
-        yes = page.confirmed(question)
+        yes = output.confirmed(question)
         said = said or yes or bool(each.codes)
         if not each.codes:
             (protected if yes else lawful).append(each.column)
@@ -316,7 +316,7 @@ def guessed(
     """
     from trust_recourse import Schema
     from trust_recourse.report import check_table
-    from trust_recourse.report.suspicions import uncontradicted
+    from trust_recourse.report.model.data_checks import uncontradicted
     from trust_recourse.schema import proposals, proposed
 
     blank = {str(name): (float("nan"),) for name in rows if rows[name].isna().any()}
@@ -427,7 +427,7 @@ def _listed(found: Schema, width: int) -> Any:
     widths = [max(map(len, each)) for each in zip(heads, *lines, strict=True)]
     numbers = (len(values) for _, kind, values, *_ in lines if kind in ("number", "integer"))
     room = max(width - sum(widths) + widths[2] - 2 * len(heads) + 2, *numbers, len("values"))
-    table = page.table(*heads, text=3)
+    table = output.table(*heads, text=3)
     table.columns[0].no_wrap, table.columns[0].overflow = False, "fold"
     table.columns[2].max_width, table.columns[5].justify = room, "left"
     for line in lines:
@@ -442,7 +442,7 @@ def _moves(feature: Feature) -> str:
 
 def _explained(notes: dict[str, list[str]]) -> Any:
     """The reasons and questions of the columns that have any; neighbours with the same, once."""
-    table = page.table("", "", text=2)
+    table = output.table("", "", text=2)
     table.show_header = False
     table.columns[0].overflow = table.columns[1].overflow = "fold"
     table.columns[0].no_wrap = table.columns[1].no_wrap = False

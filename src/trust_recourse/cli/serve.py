@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from trust_recourse.cli import question
 from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.ledger import said_if_new
-from trust_recourse.cli.page import say
+from trust_recourse.cli.options import command
+from trust_recourse.cli.output import say
 from trust_recourse.cli.root import option
-from trust_recourse.io.secret import read_secret
+from trust_recourse.io.files import read_secret
 from trust_recourse.io.tables import read
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from trust_recourse import Recourse, Schema
-    from trust_recourse.report.institution import Institution
+    from trust_recourse.report.letter.institution import Institution
 
 KEY = "TRUST_API_KEY"
 
@@ -99,7 +100,7 @@ class Service(question.Rules):
 
     def key(self) -> str | None:
         """What a request must come with."""
-        from trust_recourse.web.guard import check_key
+        from trust_recourse.web.auth import check_key
 
         given = os.environ.get(KEY) or None
         key = given if self.key_file is None else read_secret(self.key_file).decode()
@@ -113,9 +114,9 @@ class Service(question.Rules):
     def institution(self, recourse: Recourse) -> Institution:
         """Who writes letters, with what they share."""
         from trust_recourse.answers.explain import explainable
-        from trust_recourse.report.institution import Institution
         from trust_recourse.report.language import language_of
-        from trust_recourse.report.reason_codes import ReasonCodes
+        from trust_recourse.report.letter.institution import Institution
+        from trust_recourse.report.letter.reason_codes import ReasonCodes
 
         schema, codes, rows = recourse.schema, self.reason_codes, self.reference
         if rows is not None and not explainable(recourse.model):
@@ -185,7 +186,7 @@ class Service(question.Rules):
         return ""
 
 
-@question.command()
+@command()
 def serve(
     service: Service,
     host: Annotated[str, option("Where to listen.")] = "127.0.0.1",
@@ -227,7 +228,7 @@ def serve(
         trust-recourse serve model.safetensors --host 0.0.0.0 --key-file api.key --no-page \
             --workers 4 --ledger postgresql://bank@db/promises
     """
-    from trust_recourse.web.guard import is_loopback
+    from trust_recourse.web.auth import is_loopback
     from trust_recourse.web.serving import listen
     from trust_recourse.web.serving import serve as run
 

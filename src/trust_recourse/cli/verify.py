@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from trust_recourse.cli import page, question
+from trust_recourse.cli import output, question
 from trust_recourse.cli.errors import InputError
+from trust_recourse.cli.options import command
 from trust_recourse.cli.root import option
 from trust_recourse.io.wording import in_few_digits, punctuated, significant, written
 from trust_recourse.question.vocabulary import Mode
@@ -34,7 +35,7 @@ PARTS = {  # of a question, and how to give each
 READ = ("name", "kind", "values", "missing", "unit", "label", "labels")
 
 
-@question.command()
+@command()
 def verify(
     certificate: Annotated[
         Path, typer.Argument(metavar="CERTIFICATE.json", help="Written by `find --certificate`.")
@@ -91,17 +92,17 @@ def verify(
             "Python: trust_recourse.verify(certificate, model, cost=cost)"
         )
     given = _given(person, rules, machine)
-    level = Level(confidence, mode, tolerance, rules.threshold)
+    level = Level(confidence, mode, tolerance, rules.given["decision_threshold"])
     try:
         target = level.target(proof.problem.target, machine)
         verdict = check(proof, machine, target=target, **given)
     except CertificateError as error:
-        page.say(f"Refused: {error}.")
+        output.say(f"Refused: {error}.")
         raise typer.Exit(1) from None
-    console = page.console()
+    console = output.console()
     console.print(f"The proof holds. {verdict.sentence}")
     console.print(said(proof, verdict, machine, verbose=verbose))
-    console.print(page.words(f"\n{_word({*given, *level.told})}"))
+    console.print(output.words(f"\n{_word({*given, *level.told})}"))
 
 
 @dataclass(frozen=True)
@@ -153,13 +154,12 @@ def _given(
     machine: Model,
 ) -> dict[str, Any]:
     """What the question must be but for its target, as far as it is given on the line."""
-    from trust_recourse.question import Question
     from trust_recourse.schema import Schema
 
     given: dict[str, Any] = {}
     schema = machine.schema_ if person.schema is None else Schema.from_yaml(person.schema)
-    asked = Question(**rules.parts(schema))
-    if person.given or person.schema is not None or rules.lock or rules.limits:
+    asked = rules.question(schema)
+    if person.given or person.schema is not None or asked.lock or asked.limits:
         given["schema"] = asked.narrowed(schema)
     if person.given:
         given["x"] = person.values_by(schema, {})
@@ -216,7 +216,7 @@ def said(
         ("checked", boxes if parts else "the answer; nothing is cheaper than no change"),
     ):
         if text:
-            grid.add_row(page.words(name, "dim"), page.words(text))
+            grid.add_row(output.words(name, "dim"), output.words(text))
     return grid
 
 
@@ -241,7 +241,7 @@ def _answer(certificate: Certificate, problem: Problem) -> str:
 
 def _rules(features: tuple[Feature, ...]) -> Iterator[str]:
     """What the question says of each feature that is not the default, as a schema's file would."""
-    from trust_recourse.schema.text import feature_to_dict
+    from trust_recourse.schema.yaml_text import feature_to_dict
 
     for feature in features:
         fields = feature_to_dict(feature).items()

@@ -1,4 +1,4 @@
-"""Work that whoever waits for it may call off.
+"""Long work that its caller may cancel.
 
 A long loop asks `check()` now and then. It does nothing, unless the loop runs within
 `cancellable(asked)` and `asked()` has come true: then it raises `Cancelled`.
@@ -12,7 +12,7 @@ from contextvars import ContextVar
 
 
 class Cancelled(Exception):  # noqa: N818  nothing went wrong
-    """The work was called off by whoever asked for it; there is no answer."""
+    """The caller cancelled the work; there is no answer."""
 
 
 def _nobody() -> bool:

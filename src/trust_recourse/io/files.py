@@ -1,13 +1,16 @@
-"""Files read and written whole: never endless, never half."""
+"""Files read and written whole: never endless, never half; and secrets."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import tempfile
 from pathlib import Path
 
 from trust_recourse.io.wording import shortened
+
+OTHERS = stat.S_IRWXG | stat.S_IRWXO  # rights of the group and of others
 
 
 class FileError(ValueError):
@@ -30,6 +33,21 @@ def read_whole(path: str | os.PathLike[str], most: int) -> str:
         return content.decode()
     except UnicodeDecodeError as error:
         raise FileError(f"{source}: not a text in UTF-8 (byte {error.start})") from None
+
+
+def read_secret(path: str | os.PathLike[str]) -> bytes:
+    """What a file holds, less blanks around it; raises if the group or others have any right to it.
+
+    The file is asked once it is open, so that no other can take its place in between.
+    """
+    with Path(path).open("rb") as file:
+        mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+        if os.name == "posix" and mode & OTHERS:  # elsewhere these bits say nothing
+            raise ValueError(
+                f"key file {path}: others on this machine can get at it (mode {mode:o}), so it is "
+                f"no secret; keep it to yourself by chmod 600 {path}, and think about a new one"
+            )
+        return file.read().strip()
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:

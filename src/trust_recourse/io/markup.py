@@ -63,7 +63,7 @@ def folded(title: str, lines: Iterable[str]) -> str:
 
 
 def meter(share: float, level: float | None = None) -> str:
-    """A share of 1 as a bar, and a level on it; what it says must stand beside it."""
+    """A share of 1 as a bar, and a level on it; its value must stand next to it as text."""
     mark = "" if level is None else f'<b style="left:{level:.2%}"></b>'
     return f'<div class="meter" aria-hidden="true"><i style="width:{share:.2%}"></i>{mark}</div>'
 

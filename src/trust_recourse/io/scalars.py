@@ -1,4 +1,4 @@
-"""Single values, as Python has them: how a number, a blank and a yes are told."""
+"""Single values as Python scalars: numbers, blanks and booleans."""
 
 from __future__ import annotations
 

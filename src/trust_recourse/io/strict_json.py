@@ -1,4 +1,4 @@
-"""JSON that strangers wrote: read as the standard has it, and refused where it can mean nothing."""
+"""JSON from third parties: read as the standard has it, and refused where it has no meaning."""
 
 from __future__ import annotations
 

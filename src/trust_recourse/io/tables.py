@@ -102,9 +102,8 @@ class Table:
         """
         import pandas as pd
 
-        computed = {f.name for f in schema.computable if f.name not in self.cells.columns}
-        named = [name for name in schema.names if name not in computed]
-        columns = {name: self.column(name, schema.way_to_derive(name))[rows] for name in named}
+        given = (f for f in schema if f.name in self.cells.columns or not f.computable)
+        columns = {f.name: self.column(f.name, f.how_computed)[rows] for f in given}
         if self.separator:
             columns = {name: self._read(schema[name], each) for name, each in columns.items()}
         try:

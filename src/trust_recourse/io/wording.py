@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
@@ -178,7 +179,7 @@ def brief(edge: float) -> float:
 
 
 def in_few_digits(value: Any) -> Any:
-    """A value that is only told, as a number of few digits if it is one.
+    """A value for display, as a number of few digits if it is one.
 
     >>> in_few_digits(0.7400000095367432), in_few_digits("rent"), in_few_digits(3)
     (0.74, 'rent', 3)
@@ -311,6 +312,18 @@ def signed(value: float, digits: int = 3) -> str:
     ('+0.000', '-0.250')
     """
     return f"{round(value, digits) + 0.0:+.{digits}f}"
+
+
+def words_of(name: str) -> list[str]:
+    """The words in a name, in small letters without accents or digits.
+
+    >>> words_of("CODE_GENDER"), words_of("NumberOfTime30DaysLate"), words_of("Âge (années)")
+    (['code', 'gender'], ['number', 'of', 'time', 'days', 'late'], ['age', 'annees'])
+    """
+    plain = unicodedata.normalize("NFKD", name)
+    plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", plain)
+    return re.findall(r"[^\W\d_]+", apart.lower())
 
 
 def near(word: object, known: Collection[str]) -> str:

@@ -1,12 +1,14 @@
 """The ledger: what was promised to whom, whether a new model would break it, whether it was kept.
 
-`entries` are the chain · `seal` and its `pages` what proves it · `promises` what is stored of a
-promise · `pseudonyms` the key, and who it was made to · `judging` what a model makes of it ·
-`telling` a promise in words · `store` the database, and the one file that imports its packages ·
-`migrations` how its tables came to be · `book` the front door.
+`ledger` is the front door · `entries` the chain · `seal` and its `pages` prove it · `promises`
+what is stored of a promise · `letters` and `certified` the checks of a letter and of a certificate
+· `pseudonyms` the key, and who a promise was made to · `compatibility` what a new model makes of
+promises · `redemption` what is found when a person comes back · `formatting` a promise as text ·
+`store` the database, and the one file that imports its package.
 """
 
-from trust_recourse.ledger.book import Ledger as Ledger
+from trust_recourse.ledger.compatibility import Check as Check
+from trust_recourse.ledger.compatibility import Judged as Judged
 from trust_recourse.ledger.entries import Entry as Entry
 from trust_recourse.ledger.entries import Head as Head
 from trust_recourse.ledger.entries import LedgerChangedError as LedgerChangedError
@@ -15,8 +17,7 @@ from trust_recourse.ledger.entries import LedgerUnavailableError as LedgerUnavai
 from trust_recourse.ledger.entries import NoPromiseError as NoPromiseError
 from trust_recourse.ledger.entries import PromiseClosedError as PromiseClosedError
 from trust_recourse.ledger.entries import Verification as Verification
-from trust_recourse.ledger.judging import Check as Check
-from trust_recourse.ledger.judging import Judged as Judged
-from trust_recourse.ledger.promises import Done as Done
+from trust_recourse.ledger.ledger import Ledger as Ledger
 from trust_recourse.ledger.promises import Promise as Promise
-from trust_recourse.ledger.promises import Redemption as Redemption
+from trust_recourse.ledger.redemption import Done as Done
+from trust_recourse.ledger.redemption import Redemption as Redemption

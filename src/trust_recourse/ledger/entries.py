@@ -12,13 +12,11 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any
 
 from trust_recourse.io import strict_json
 
 FIRST = "0" * 64  # stands where the hash of an entry before the first would
-WAITED = timedelta(days=1)  # the longest that a writer may wait for others
 
 
 class LedgerError(ValueError):
@@ -159,17 +157,14 @@ def walk(
     known: Head | None = None,
     read: Callable[[Entry], object] = Entry.told,
     last: Head = Head(),  # noqa: B008 - a frozen value
-    loose: float = 0,
 ) -> Verification:
     """Follow the chain from its beginning, or a last entry, on, and name the first that fails.
 
     `known` is a head that was written down earlier; `read` raises if a ledger writes no such entry.
-    Up to the entry `loose` dates may go back by as long as a writer waits: before there were seals
-    they were taken first.
     """
     dated = ""
     for entry in entries:
-        if fault := _fault(entry, last, dated, loose, read):
+        if fault := _fault(entry, last, dated, read):
             return Verification(last.number, last, fault)
         if known is not None and entry.number == known.number and entry.hash != known.hash:
             return Verification(
@@ -195,9 +190,7 @@ def missing(number: int) -> str:
     return f"entry {number} is missing: it was removed, or has another number"
 
 
-def _fault(
-    entry: Entry, last: Head, dated: str, loose: float, read: Callable[[Entry], object]
-) -> str:
+def _fault(entry: Entry, last: Head, dated: str, read: Callable[[Entry], object]) -> str:
     """Why an entry cannot follow the last good one, which has this date; empty if it can."""
     if entry.number != last.number + 1:
         return missing(last.number + 1)
@@ -208,19 +201,10 @@ def _fault(
         )
     if not entry.fits:
         return f"entry {entry.number} was changed: its contents do not fit its hash"
-    if _goes_back(dated, entry.at, WAITED if entry.number <= loose else timedelta()):
+    if dated > entry.at:  # as texts: both are UTC, to the microsecond
         return f"entry {entry.number} is dated {entry.at}, before the one before it, {dated}"
     try:
         read(entry)
     except LedgerChangedError as error:
         return str(error)
     return ""
-
-
-def _goes_back(before: str, after: str, slack: timedelta) -> bool:
-    if before <= after:  # as texts: both are UTC, to the microsecond
-        return False
-    try:
-        return datetime.fromisoformat(before) - datetime.fromisoformat(after) > slack
-    except (TypeError, ValueError):  # no ledger writes such a date
-        return True

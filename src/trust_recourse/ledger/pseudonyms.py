@@ -12,7 +12,7 @@ import hmac
 import os
 from dataclasses import dataclass, field
 
-from trust_recourse.io.secret import read_secret
+from trust_recourse.io.files import read_secret
 from trust_recourse.ledger.entries import LedgerError
 
 VARIABLE = "TRUST_LEDGER_KEY"

@@ -17,21 +17,15 @@ So an entry about a promise P is written only once these are seen to hold:
    who write, they show within n / STRETCH writes what was done to any of n entries, and at once
    where there are no more than STRETCH.
 
-A ledger is sealed when it is made, so that one that was emptied does not look new.
+A ledger is sealed when it is created, so one without a seal is never accepted, empty or not.
 
 Each costs the same in a ledger of any length, but for the depth of the tree. Who reads all
 promises walks the whole chain up to the seal instead.
-
-A ledger that was written before there were seals is walked and sealed by who next writes to it. One
-whose seal was taken away would look the same, were it not for the promises' ids, which people hold
-in their hands: since there are seals they are longer than `OLD`, so a ledger with such a promise
-must have one.
 """
 
 from __future__ import annotations
 
 import hmac
-import math
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
@@ -55,15 +49,16 @@ from trust_recourse.ledger.entries import (
     walk,
 )
 from trust_recourse.ledger.pages import Page, Route, built, page_hash, paths
-from trust_recourse.ledger.promises import schema_gone, stamp
+from trust_recourse.ledger.promises import schema_gone
 from trust_recourse.ledger.pseudonyms import Key
+from trust_recourse.ledger.times import stamp
 
 if TYPE_CHECKING:
     from trust_recourse.ledger.store import Tables
 
 SEAL = "seal"  # where the seal is, among its pages; theirs are hexadecimal digits
 STRETCH = 32  # entries that are walked with every one that is written
-OLD = 16  # digits of an id, before there were seals
+ID_BYTES = 10  # of a promise's id, which nobody can guess
 BEHIND = timedelta(minutes=1)  # by so much a clock may go back, or be behind another machine's
 CLOSING = ("redeemed", "withdrawn")  # after these nothing more can happen to a promise
 
@@ -73,8 +68,8 @@ class Seal:
     """What is told under the key.
 
     `head` is the last entry, `pages` the hash of the first page, `walked` where the present round
-    of walking the chain has come to; up to the entry `since` it was written before there were
-    seals.
+    of walking the chain has come to, `since` the entry at which the ledger was last sealed as a
+    whole: 0, unless it was sealed again.
     """
 
     head: Head
@@ -130,8 +125,8 @@ class Seal:
 
 
 def new_id() -> str:
-    """An id for a promise: nobody can guess it, and it is longer than before there were seals."""
-    return secrets.token_hex(OLD // 2 + 2)
+    """An id for a promise, which nobody can guess."""
+    return secrets.token_hex(ID_BYTES)
 
 
 def about(tables: Tables, promise: str, key: Key | None) -> list[Entry]:
@@ -139,10 +134,7 @@ def about(tables: Tables, promise: str, key: Key | None) -> list[Entry]:
 
     Raises if any entry about it was changed, added or removed.
     """
-    found = _proven(tables, promise, key)
-    if found is None:  # no seal yet
-        return [entry for entry in whole(tables, key) if entry.promise == promise]
-    return found.entries
+    return _proven(tables, promise, key).entries
 
 
 def append(
@@ -154,10 +146,6 @@ def append(
     the ledger was changed without the key.
     """
     found = _proven(tables, promise, key)
-    if found is None:
-        seal_anew(tables, key)
-        found = _proven(tables, promise, key)
-        assert found is not None
     _refuse(kind, promise, [entry.kind for entry in found.entries])
     walked, named = _walk_a_stretch(tables, found.seal)
     schemas = tables.schemas([*named, sha256(schema)])
@@ -191,13 +179,9 @@ class _Proven:
     entries: list[Entry]
 
 
-def _proven(tables: Tables, promise: str, key: Key | None) -> _Proven | None:
-    texts = tables.sealed([SEAL, *paths(promise)])
-    if SEAL not in texts:
-        return None
-    seal, last = Seal.read(texts[SEAL], key), tables.last()
-    if fault := seal.fault(Head() if last is None else last.head):
-        raise LedgerChangedError(fault)
+def _proven(tables: Tables, promise: str, key: Key | None) -> _Proven:
+    texts, last = tables.sealed([SEAL, *paths(promise)]), tables.last()
+    seal = _sealed(texts, last, key)
     route = Route.read(texts, seal.pages, promise)
     entries = tables.about(promise)
     for entry in entries if last is None else [*entries, last]:
@@ -209,6 +193,16 @@ def _proven(tables: Tables, promise: str, key: Key | None) -> _Proven | None:
             "changed, added or removed"
         )
     return _Proven(seal, last, route, entries)
+
+
+def _sealed(texts: Mapping[str, str], last: Entry | None, key: Key | None) -> Seal:
+    """The seal, if it is that of a chain with this last entry; raises if it is not."""
+    if SEAL not in texts:
+        raise LedgerChangedError(_removed(last is None))
+    seal = Seal.read(texts[SEAL], key)
+    if fault := seal.fault(Head() if last is None else last.head):
+        raise LedgerChangedError(fault)
+    return seal
 
 
 def _refuse(kind: str, promise: str, before: list[str]) -> None:
@@ -242,7 +236,7 @@ def _walk_a_stretch(tables: Tables, seal: Seal) -> tuple[Head, dict[str, int]]:
     """
     after, end = seal.walked.number, min(seal.walked.number + STRETCH, seal.head.number)
     named: dict[str, int] = {}
-    found = walk(tables.stretch(after, end), None, _naming(named), seal.walked, seal.since)
+    found = walk(tables.stretch(after, end), None, _naming(named), seal.walked)
     if found.entries < end:
         raise LedgerChangedError(found.fault or missing(found.entries + 1))
     return Head() if end == seal.head.number else found.head, named
@@ -269,15 +263,7 @@ def _schema_fault(named: Mapping[str, int], schemas: Mapping[str, str]) -> str:
 
 def head(tables: Tables, key: Key | None) -> Head:
     """The last entry's number and hash, if that is where the seal ends."""
-    texts, last = tables.sealed([SEAL]), tables.last()
-    found = Head() if last is None else last.head
-    if texts:
-        fault = Seal.read(texts[SEAL], key).fault(found)
-    else:
-        fault = _removed(texts, [] if last is None else [last.promise])
-    if fault:
-        raise LedgerChangedError(fault)
-    return found
+    return _sealed(tables.sealed([SEAL]), tables.last(), key).head
 
 
 def whole(tables: Tables, key: Key | None) -> list[Entry]:
@@ -301,27 +287,22 @@ def verified(
         seal = Seal.read(texts[SEAL], key) if SEAL in texts else None
     except LedgerChangedError as error:
         fault = str(error)
-    found, states = _walked(tables, known, read, math.inf if seal is None else seal.since)
+    found, states = _walked(tables, known, read)
     if not found.holds:
         return found
     if seal is not None:
         fault = seal.fault(found.head) or _page_fault(seal, texts, states)
     else:
-        fault = fault or _removed(texts, states)
+        fault = fault or _removed(not found.entries)
     return replace(found, fault=fault, proven=not fault and bool(seal and key))
 
 
-def seal_anew(tables: Tables, key: Key, known: Head | None = None) -> Head:
-    """Walk the chain and seal it, whatever the seal was before if it ends at a known head.
-
-    Without that a ledger is only sealed if it never was.
-    """
+def seal_again(tables: Tables, key: Key, known: Head) -> Head:
+    """Walk the chain and seal it, if it ends at a known head, whatever the seal was before."""
     named: dict[str, int] = {}
-    found, states = _walked(tables, known, _naming(named), math.inf)
+    found, states = _walked(tables, known, _naming(named))
     fault = found.fault or _schema_fault(named, tables.schemas())
-    if known is None:
-        fault = fault or _removed(tables.sealed(), states)
-    elif found.head.number > known.number:
+    if found.head.number > known.number:
         fault = fault or f"it goes on after entry {known.number}, up to {found.head.number}"
     if fault:
         raise LedgerChangedError(fault)
@@ -332,7 +313,7 @@ def seal_anew(tables: Tables, key: Key, known: Head | None = None) -> Head:
 
 
 def _walked(
-    tables: Tables, known: Head | None, read: Callable[[Entry], object], loose: float
+    tables: Tables, known: Head | None, read: Callable[[Entry], object]
 ) -> tuple[Verification, dict[str, str]]:
     """What a walk along all entries finds, and the state of every promise."""
     states: dict[str, str] = {}
@@ -342,23 +323,18 @@ def _walked(
         states[entry.promise] = sha256(states.get(entry.promise, "") + entry.hash)
 
     with closing(tables.entries()) as entries:  # a walk may end early
-        return walk(entries, known, see, loose=loose), states
+        return walk(entries, known, see), states
 
 
-def _removed(texts: Mapping[str, str], promises: Iterable[str]) -> str:
-    """Why a ledger without a seal must have had one; empty if it never had.
-
-    A ledger is sealed when it is made, so an empty one has a seal, too.
-    """
-    known = [*promises]
-    if not known:
-        return (
-            "the seal was removed: there is neither an entry nor a seal; expected the seal of an "
-            f"empty ledger. Restore a backup, or seal it again with the head {Head()}, if it is "
-            "meant to be empty"
-        )
-    had = texts or any(len(promise) > OLD for promise in known)
-    return "the seal was removed" if had else ""
+def _removed(empty: bool) -> str:
+    """The fault of a ledger without a seal."""
+    if not empty:
+        return "the seal was removed"
+    return (
+        "the seal was removed: there is neither an entry nor a seal; expected the seal of an "
+        f"empty ledger. Restore a backup, or seal it again with the head {Head()}, if it is "
+        "meant to be empty"
+    )
 
 
 def _page_fault(seal: Seal, texts: Mapping[str, str], states: Mapping[str, str]) -> str:

@@ -15,7 +15,6 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ with needed("the ledger", "sqlalchemy", "ledger"):
     from sqlalchemy.dialects import postgresql, sqlite
     from sqlalchemy.exc import ArgumentError, IntegrityError, SQLAlchemyError
 
-from trust_recourse.io.secret import OTHERS
+from trust_recourse.io.files import OTHERS
 from trust_recourse.ledger.entries import (
     Entry,
     LedgerChangedError,
@@ -35,8 +34,7 @@ from trust_recourse.ledger.entries import (
     sha256,
 )
 
-NEWEST = "0002"  # the last of migrations/versions
-VERSIONS = "ledger_version"
+VERSION = "0001"  # of the tables; a program refuses those of another
 CONNECT = "10"  # seconds that PostgreSQL may take to answer at all, unless the URL says otherwise
 ALIVE = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
 STATEMENT = 30.0  # seconds that a statement may take in PostgreSQL, beside waiting for others
@@ -44,25 +42,32 @@ CANCELLED = "57014"  # what PostgreSQL calls a statement that was cancelled
 BESIDE = ("wal", "shm", "journal")  # SQLite's own files, named after the ledger's
 LOCK = 0x7472757374  # of PostgreSQL's advisory locks: "trust"
 
-tables = sa.MetaData()
+METADATA = sa.MetaData()
+VERSIONS = sa.Table("ledger_version", METADATA, sa.Column("version_num", sa.Text, primary_key=True))
 ENTRIES = sa.Table(
     "ledger_entries",
-    tables,
+    METADATA,
     sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
-    *(sa.Column(field.name, sa.Text) for field in fields(Entry)[1:]),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("promise", sa.Text, nullable=False, index=True),
+    sa.Column("at", sa.Text, nullable=False),
+    sa.Column("content", sa.Text, nullable=False),
+    sa.Column("previous", sa.Text, nullable=False, unique=True),
+    sa.Column("hash", sa.Text, nullable=False, unique=True),
 )
 SCHEMAS = sa.Table(
     "ledger_schemas",
-    tables,
+    METADATA,
     sa.Column("hash", sa.Text, primary_key=True),
-    sa.Column("text", sa.Text),
+    sa.Column("text", sa.Text, nullable=False),
 )
 SEALED = sa.Table(
     "ledger_seal",
-    tables,
+    METADATA,
     sa.Column("path", sa.Text, primary_key=True),
-    sa.Column("text", sa.Text),
+    sa.Column("text", sa.Text, nullable=False),
 )
+APPEND_ONLY = "the ledger only grows: nothing in it is changed or removed"
 # What is asked with every entry is put together once: that takes longer than the answers.
 IN_ORDER = sa.select(ENTRIES).order_by(ENTRIES.c.number)
 LAST = sa.select(ENTRIES).order_by(ENTRIES.c.number.desc()).limit(1)
@@ -183,7 +188,7 @@ class Tables:
 
 
 class Store:
-    """The database of a ledger, made or brought up to date when it is opened.
+    """The database of a ledger, created when it is opened and not there yet.
 
     `where` is a file's path or a URL; `wait` the seconds to wait for other writers. `begin` writes
     what a new ledger holds, in the transaction that makes its tables. `made` is whether this
@@ -214,7 +219,7 @@ class Store:
         single = {} if self.lite else {"isolation_level": "REPEATABLE READ"}
         self._reader = self.engine.execution_options(**single)
         try:
-            self._bring_up_to_date(begin, create)
+            self._open(begin, create)
         except BaseException:
             self.close()
             raise
@@ -273,7 +278,7 @@ class Store:
 
     # ------------------------------------------------------------ opening
 
-    def _bring_up_to_date(self, begin: Callable[[Tables], None], create: bool) -> None:
+    def _open(self, begin: Callable[[Tables], None], create: bool) -> None:
         with self._errors():
             with self.engine.connect() as connection:
                 version = _version(connection)
@@ -281,39 +286,47 @@ class Store:
                 raise LedgerError(
                     f"{self.name}: there is no ledger in this database. {MADE_BEFORE}"
                 )
-            if version != NEWEST:
+            if version is None:
                 with self._writing() as connection:
-                    if self._migrate(connection):
+                    version = _version(connection)  # another process may have been quicker
+                    if version is None:
+                        self._create(connection)
                         tables = Tables(connection)
                         begin(tables)
                         tables.check_written()
-                        self.made = True
+                        version, self.made = VERSION, True
+            if version != VERSION:
+                raise LedgerError(
+                    f"{self.name}: this ledger has version {version}, this program reads "
+                    f"{VERSION}; use the version of trust-recourse that wrote it"
+                )
 
-    def _migrate(self, connection: sa.Connection) -> bool:
-        """Bring the tables up to date; whether there were none before."""
-        from alembic.operations import Operations
-        from alembic.runtime.migration import MigrationContext
-        from alembic.script import ScriptDirectory
-
-        steps = ScriptDirectory(str(Path(__file__).parent / "migrations"))
-        version = _version(connection)  # another process may have been quicker
-        if version is not None and version not in {s.revision for s in steps.walk_revisions()}:
-            raise LedgerError(
-                f"{self.name}: this ledger has version {version}, this program knows up to "
-                f"{NEWEST}; update trust-recourse"
-            )
-        if version is None and self.lite and connection.scalar(sa.text("PRAGMA schema_version")):
+    def _create(self, connection: sa.Connection) -> None:
+        """Create the tables, and triggers by which the database refuses changes and deletions."""
+        if self.lite and connection.scalar(sa.text("PRAGMA schema_version")):
             raise LedgerError(
                 f"{self.name}: tables were made in this file, and no ledger is in it. Expected a "
                 "ledger, or no file. If there was a ledger, restore it from a backup; for a new "
                 "one name another file"
             )
-        context = MigrationContext.configure(connection, opts={"version_table": VERSIONS})
-        for step in reversed(list(steps.iterate_revisions(NEWEST, version or "base"))):
-            with Operations.context(context):
-                step.module.upgrade()
-            context.stamp(steps, step.revision)
-        return version is None
+        METADATA.create_all(connection)
+        connection.execute(sa.insert(VERSIONS), {"version_num": VERSION})
+        if not self.lite:
+            connection.exec_driver_sql(
+                "CREATE FUNCTION ledger_only_grows() RETURNS trigger LANGUAGE plpgsql AS "
+                f"$$ BEGIN RAISE EXCEPTION '{APPEND_ONLY}'; END $$"
+            )
+        for table in (ENTRIES.name, SCHEMAS.name):
+            for deed in ("UPDATE", "DELETE") if self.lite else ():
+                connection.exec_driver_sql(
+                    f"CREATE TRIGGER {table}_no_{deed.lower()} BEFORE {deed} ON {table} "
+                    f"BEGIN SELECT RAISE(ABORT, '{APPEND_ONLY}'); END"
+                )
+            if not self.lite:
+                connection.exec_driver_sql(
+                    f"CREATE TRIGGER {table}_only_grows BEFORE UPDATE OR DELETE OR TRUNCATE ON "
+                    f"{table} FOR EACH STATEMENT EXECUTE FUNCTION ledger_only_grows()"
+                )
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -364,9 +377,9 @@ _EXPECTED = "expected a file such as promises.db, or postgresql://user@host/data
 
 
 def _version(connection: sa.Connection) -> str | None:
-    if not sa.inspect(connection).has_table(VERSIONS):
+    if not sa.inspect(connection).has_table(VERSIONS.name):
         return None
-    found = connection.scalar(sa.text(f"SELECT version_num FROM {VERSIONS}"))
+    found = connection.scalar(sa.select(VERSIONS))
     return None if found is None else str(found)
 
 

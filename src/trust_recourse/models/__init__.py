@@ -1,7 +1,7 @@
 """Models that can be searched with proof, and the seam that a model of your own implements.
 
-`seam` has the interface · `sums` and `tsetlin` the two families · `readers` models of other
-libraries. The names below load on first use.
+`seam`, `grid` and `kernel` have the interface · `sums` and `tsetlin` the two families · `readers`
+models of other libraries. The names below load on first use.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from trust_recourse.models.grid import Grid as Grid
+    from trust_recourse.models.kernel import Kernel as Kernel
+    from trust_recourse.models.kernel import PythonKernel as PythonKernel
+    from trust_recourse.models.kernel import TableKernel as TableKernel
     from trust_recourse.models.readers.library import UnreadableError as UnreadableError
     from trust_recourse.models.readers.library import adopt as adopt
     from trust_recourse.models.seam import CellModel as CellModel
-    from trust_recourse.models.seam import Grid as Grid
-    from trust_recourse.models.seam import Kernel as Kernel
-    from trust_recourse.models.seam import PythonKernel as PythonKernel
     from trust_recourse.models.seam import Score as Score
-    from trust_recourse.models.seam import TableKernel as TableKernel
     from trust_recourse.models.seam import of_class as of_class
     from trust_recourse.models.sums.additive import Additive as Additive
     from trust_recourse.models.sums.classes import ClassSums as ClassSums
@@ -27,12 +27,12 @@ _HOMES = {
     "Additive": "sums.additive",
     "CellModel": "seam",
     "ClassSums": "sums.classes",
-    "Grid": "seam",
-    "Kernel": "seam",
-    "PythonKernel": "seam",
+    "Grid": "grid",
+    "Kernel": "kernel",
+    "PythonKernel": "kernel",
     "Score": "seam",
     "SumModel": "sums.ensemble",
-    "TableKernel": "seam",
+    "TableKernel": "kernel",
     "UnreadableError": "readers.library",
     "adopt": "readers.library",
     "of_class": "seam",

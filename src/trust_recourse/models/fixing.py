@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from trust_recourse import _native
+from trust_recourse.io.arrays import Floats, Ints
 from trust_recourse.models.knapsack import MARGIN
-from trust_recourse.models.seam import Floats, Ints
 
 
 class Fixed(NamedTuple):

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trust_recourse import _native
-from trust_recourse.models.seam import Floats, Ints
+from trust_recourse.io.arrays import Floats, Ints
 
 MARGIN = 1e-9  # of a cost, which rounding may bring
 MOST_NODES = 1 << 15  # beyond them a search that bounds each of its parts again is better

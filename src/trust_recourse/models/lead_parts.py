@@ -17,8 +17,8 @@ from functools import cached_property
 
 import numpy as np
 
+from trust_recourse.io.arrays import Floats
 from trust_recourse.models.parts import Bools, Parts, Words
-from trust_recourse.models.seam import Floats
 from trust_recourse.models.softmax import lead
 from trust_recourse.schema import Schema
 

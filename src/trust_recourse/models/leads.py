@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from trust_recourse import _native
-from trust_recourse.models.seam import Floats, Ints, Kernel
+from trust_recourse.io.arrays import Floats, Ints
+from trust_recourse.models.kernel import Kernel
 
 ROUNDING = 2.0**-48  # relatively, of what is computed of a few sums
 

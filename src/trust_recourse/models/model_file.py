@@ -24,9 +24,7 @@ from trust_recourse.io import strict_json
 from trust_recourse.io.files import FileError, write_whole
 from trust_recourse.io.scalars import plain
 
-FORMAT = 4
-# 1 knew no dominance of clauses, 2 only Tsetlin machines, 3 no slopes, pairs or calibrated sums
-READ = ("1", "2", "3", "4")
+FORMAT = 1
 KIND = "trust-recourse model"
 MOST_BYTES = 4 << 30
 
@@ -79,10 +77,8 @@ def read(path: str | os.PathLike[str]) -> tuple[Arrays, Header]:
             f"{source}: damaged or cut short ({error}); save the model again"
         ) from error
     header = _parse(source, meta.get("header", ""))
-    number = int(meta["format"])
     try:
-        bound = header if number < 3 else {**header, "format": number}  # which it was not before
-        expected = fingerprint(arrays, bound)
+        expected = fingerprint(arrays, {**header, "format": FORMAT})
     except ValueError as error:
         raise ModelFileError(f"{source}: its header holds {error}") from error
     if meta.get("fingerprint") != expected:
@@ -111,7 +107,7 @@ def restored(path: str | os.PathLike[str], makers: Makers[Model]) -> Model:
 
 
 def _metadata(source: Path, data: bytes) -> dict[str, str]:
-    """The metadata, read by hand so that a newer format is named before it is parsed."""
+    """The metadata, read by hand so that another format is named before it is parsed."""
     length = int.from_bytes(data[:8], "little") if len(data) >= 8 else len(data)
     raw = data[8 : 8 + length]
     try:
@@ -124,9 +120,9 @@ def _metadata(source: Path, data: bytes) -> dict[str, str]:
             "fit` or `import`, or in Python by model.save(path)"
         )
     number = meta.get("format")
-    if number not in READ:
+    if number != str(FORMAT):
         raise ModelFileError(
-            f"{source}: format {number}; this version reads up to format {FORMAT}. "
+            f"{source}: format {number}; this version reads format {FORMAT}. "
             "Update trust-recourse, or save the model with this version"
         )
     return meta

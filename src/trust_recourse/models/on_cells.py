@@ -7,7 +7,9 @@ from functools import cache
 
 import numpy as np
 
-from trust_recourse.models.seam import Candidates, Cells, Floats, Grid, Ints
+from trust_recourse.io.arrays import Cells, Floats, Ints
+from trust_recourse.models.grid import Grid
+from trust_recourse.models.subproblem import Candidates
 from trust_recourse.schema import Feature, Schema
 
 

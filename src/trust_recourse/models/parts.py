@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from trust_recourse.models.seam import Cells, Floats, Grid, all_of
+from trust_recourse.io.arrays import Cells, Floats
+from trust_recourse.models.grid import Grid
+from trust_recourse.models.statements import all_of, statement
 from trust_recourse.schema import Schema
 
 Bools = NDArray[np.bool_]
@@ -106,10 +108,10 @@ class BoxParts(Parts):
     def _condition(
         self, uses: Bools, here: Sequence[Bools], there: Sequence[Bools], before: Cells
     ) -> str:
-        told = [self.grid.statement(f, cells) for f, cells in enumerate(there)]
+        told = [statement(self.grid, f, cells) for f, cells in enumerate(there)]
         if np.count_nonzero(uses) == 1:
             f = int(uses.argmax())
-            own = self.grid.statement(f, here[f])
+            own = statement(self.grid, f, here[f])
             return told[f] if own == told[f] else f"{own} → {told[f]}"
         met = [bool(cells[at]) for cells, at in zip(there, before, strict=True)]
         return all_of(told[f] for f in sorted(range(len(told)), key=met.__getitem__))

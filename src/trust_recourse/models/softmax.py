@@ -22,19 +22,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from trust_recourse.io.arrays import Cells, Floats, Ints
 from trust_recourse.models.fixing import fixed
+from trust_recourse.models.grid import Grid
 from trust_recourse.models.leads import ROUNDING, Leads, Part
 from trust_recourse.models.on_cells import OnCells
-from trust_recourse.models.seam import (
-    Candidates,
-    Cells,
-    Condition,
-    Floats,
-    Grid,
-    Ints,
-    Reduction,
-    Score,
-)
+from trust_recourse.models.seam import Score
+from trust_recourse.models.subproblem import Candidates, Condition, Reduction
 
 TURNS = 5  # tangents that a question gets, each where the one before leads
 TRIES = 6  # to find an answer by tangents that ask for more

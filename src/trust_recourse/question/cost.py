@@ -254,7 +254,7 @@ class Cost:
         bounds; what it gives in use is checked again.
         """
         least, most = SIZES
-        for feature in map(schema.__getitem__, schema.levers):
+        for feature in map(schema.__getitem__, schema.actionable):
             unit = self.added(feature.weight, feature.weight)
             if not (least <= unit <= most and least <= feature.scale <= most):
                 raise ValueError(
@@ -281,7 +281,7 @@ class Cost:
                 codes = [end for end in feature.bounds if math.isfinite(end)]
             else:
                 codes = [*map(float, range(len(feature.values) or 2))]
-            known = [code for code in codes if not math.isnan(feature.check_one(code))]
+            known = [code for code in codes if not math.isnan(feature.codes.check_one(code))]
             for own, value in islice(permutations(known, 2), TRIED):
                 if feature.actions(own).allows(value):
                     self._measured(feature, own, value)
@@ -291,7 +291,12 @@ class Cost:
 
         Where changes are counted, a change that costs nothing still is one.
         """
-        return schema.related | (schema.counted & self.functions.keys())
+        return schema.related | {
+            name
+            for each in schema.relations
+            if not each.by_value
+            for name in self.functions.keys() & {*each.names}
+        }
 
     def total(self, added: float) -> float:
         """d(x, x') from the sum of what the features add, or a bound on it: never rounded up.

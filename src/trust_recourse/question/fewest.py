@@ -74,7 +74,7 @@ def uncapped(problem: Problem) -> tuple[Problem, float]:
     schema = problem.action_set.schema
     caps = [
         each for each in schema.relations
-        if isinstance(each, FewChange) and {*schema.levers} == {*each.members}
+        if isinstance(each, FewChange) and {*schema.actionable} == {*each.members}
     ]  # fmt: skip
     if not caps:
         return problem, math.inf
@@ -86,8 +86,8 @@ def uncapped(problem: Problem) -> tuple[Problem, float]:
 def within(problem: Problem, most: int) -> Problem:
     """The problem with at most so many changes."""
     schema = problem.action_set.schema
-    few = FewChange(schema.levers, most)
-    if most >= len(schema.levers) or few in schema.relations:
+    few = FewChange(schema.actionable, most)
+    if most >= len(schema.actionable) or few in schema.relations:
         return problem
     return replace(problem, action_set=schema.relate(few).action_set_of(problem.action_set.own))
 
@@ -112,4 +112,4 @@ def priced(problem: Problem, price: float) -> Problem | None:
 
 def _plain_weights(problem: Problem) -> bool:
     schema = problem.action_set.schema
-    return bool(np.all([schema[name].weight == 1.0 for name in schema.levers]))
+    return bool(np.all([schema[name].weight == 1.0 for name in schema.actionable]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from copy import copy
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -20,18 +20,18 @@ from trust_recourse.io.wording import near
 from trust_recourse.question.cost import Cost
 from trust_recourse.question.outcome import PROBABILITY
 from trust_recourse.question.target import TO_WIN, Target
-from trust_recourse.question.vocabulary import SPAN, Mode, PlausibleBy, outside
+from trust_recourse.question.vocabulary import SPAN, PlausibleBy, QuestionFields, outside
+from trust_recourse.question.vocabulary import Limit as Limit
 from trust_recourse.schema import FewChange, Schema
 
 Plausible = Callable[[pd.DataFrame], NDArray[np.bool_]]
-Limit = tuple[Any, Any]  # from, to; None is no end
 
 WHOLE = 2**53  # from it on floats skip whole numbers
 OWN = "function"  # what is told of a test of rows that has no name
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class Question(QuestionFields):
     """All that can be asked: one value, the same in Python, commands, service, page and files.
 
     Parts that are None are as the model and its rules have them; without any confidence it asks for
@@ -41,29 +41,6 @@ class Question:
     >>> Question(confidence=0.8, lock="age").to_dict()
     {'confidence': [0.8], 'lock': ['age']}
     """
-
-    confidence: tuple[float, ...] = ()
-    mode: Mode = "at_least"
-    tolerance: float = 0.1
-    cost: Cost | None = None
-    lock: tuple[str, ...] = ()
-    limits: Mapping[str, Limit] = field(default_factory=dict, hash=False)
-    n_options: int = 1
-    min_distance: float | None = None
-    min_radius: float | None = None
-    floor: float | None = None
-    plausible: Plausible | str | None = None
-    gap: float = 0.0
-    node_limit: int | None = None
-    time_limit: float | None = None
-    engine: str = "auto"
-    n_trials: int | None = None
-    random_state: int = 0
-    decision_threshold: float | None = None
-    max_changes: int | None = None
-    continuous: bool = False
-    survives: float | None = None
-    sparse: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.limits, Mapping):
@@ -154,7 +131,7 @@ class Question:
             if getattr(self, name) is not None:
                 raise ValueError(f"{given} with {name}: expected one of them; ask for each alone")
 
-    def by(self, engine: str) -> Question:
+    def by(self, engine: Any) -> Question:
         """The same question, which was checked, to this engine."""
         if engine == self.engine:
             return self
@@ -172,12 +149,13 @@ class Question:
     def narrowed(self, schema: Schema) -> Schema:
         """The schema under its locks and limits, which may be named by labels."""
         for name, (lower, upper) in self.limits.items():
-            schema = schema.limit(schema.name_of(name), lower, upper)
+            inner = schema[schema.name_of(name)].limited(lower, upper)
+            schema = schema.update(inner.name, lower=inner.lower, upper=inner.upper)
         if self.lock:
             schema = schema.lock(*map(schema.name_of, self.lock))
-        if self.max_changes is None or self.max_changes >= len(schema.levers):
+        if self.max_changes is None or self.max_changes >= len(schema.actionable):
             return schema
-        few = FewChange(schema.levers, self.max_changes)
+        few = FewChange(schema.actionable, self.max_changes)
         return schema if few in schema.relations else schema.relate(few)
 
     @property
@@ -241,7 +219,9 @@ def _plainly(value: Any) -> Any:
         return {name: _plainly(each) for name, each in value.items()}
     if isinstance(value, tuple):
         return [_plainly(each) for each in value]
-    return getattr(value, "name", OWN) if callable(value) else plain(value)
+    if callable(value) or hasattr(value, "name"):
+        return getattr(value, "name", OWN)
+    return plain(value)
 
 
 def _several(name: str, given: Any, what: str) -> tuple[Any, ...]:

@@ -12,32 +12,32 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trust_recourse.report.baselines import BASELINE as BASELINE
-    from trust_recourse.report.baselines import BOOSTING as BOOSTING
-    from trust_recourse.report.calibration import Calibration as Calibration
-    from trust_recourse.report.calibration import check_calibration as check_calibration
-    from trust_recourse.report.calibration import (
+    from trust_recourse.report.model.baselines import BASELINE as BASELINE
+    from trust_recourse.report.model.baselines import BOOSTING as BOOSTING
+    from trust_recourse.report.model.calibration import Calibration as Calibration
+    from trust_recourse.report.model.calibration import check_calibration as check_calibration
+    from trust_recourse.report.model.calibration import (
         expected_calibration_error as expected_calibration_error,
     )
-    from trust_recourse.report.calibration import reliability_curve as reliability_curve
-    from trust_recourse.report.model import ModelReport as ModelReport
-    from trust_recourse.report.model import holdout_report as holdout_report
-    from trust_recourse.report.model import model_report as model_report
-    from trust_recourse.report.suspicions import Suspicion as Suspicion
-    from trust_recourse.report.suspicions import check_table as check_table
+    from trust_recourse.report.model.calibration import reliability_curve as reliability_curve
+    from trust_recourse.report.model.data_checks import Suspicion as Suspicion
+    from trust_recourse.report.model.data_checks import check_table as check_table
+    from trust_recourse.report.model.model_report import ModelReport as ModelReport
+    from trust_recourse.report.model.model_report import holdout_report as holdout_report
+    from trust_recourse.report.model.model_report import model_report as model_report
 
 _HOMES = {
-    "BASELINE": "baselines",
-    "BOOSTING": "baselines",
-    "Calibration": "calibration",
-    "ModelReport": "model",
-    "Suspicion": "suspicions",
-    "check_calibration": "calibration",
-    "check_table": "suspicions",
-    "expected_calibration_error": "calibration",
-    "holdout_report": "model",
-    "model_report": "model",
-    "reliability_curve": "calibration",
+    "BASELINE": "model.baselines",
+    "BOOSTING": "model.baselines",
+    "Calibration": "model.calibration",
+    "ModelReport": "model.model_report",
+    "Suspicion": "model.data_checks",
+    "check_calibration": "model.calibration",
+    "check_table": "model.data_checks",
+    "expected_calibration_error": "model.calibration",
+    "holdout_report": "model.model_report",
+    "model_report": "model.model_report",
+    "reliability_curve": "model.calibration",
 }
 __all__ = sorted(_HOMES)
 

@@ -1,117 +1,123 @@
-"""Catalogues of gettext: a `.po` file as people write it, made into what Python's gettext reads."""
+"""The one file that imports Babel: catalogues of letters, and how a language writes dates and
+numbers by the Unicode CLDR.
+"""  # noqa: D205
 
 from __future__ import annotations
 
-import ast
+import datetime
 import gettext
 import io
 import re
-import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from trust_recourse.io.extras import needed
 from trust_recourse.io.files import read_whole
 
-MAGIC = 0x950412DE
+with needed("a letter in another language than English", "babel", "letters"):
+    from babel.core import Locale, UnknownLocaleError
+    from babel.dates import format_date
+    from babel.messages.catalog import Catalog, Message
+    from babel.messages.mofile import write_mo
+    from babel.messages.pofile import PoFileError, read_po
+    from babel.numbers import get_decimal_symbol, get_group_symbol
+
 MOST_BYTES = 1 << 20  # of a catalogue
 PLACE = re.compile(r"%\((\w+)\)([sd])")  # of a value in a message, by its name
+LINE = re.compile(r'\s*((msg(ctxt|id|id_plural|str|str\[\d\])\s*)?"([^"\\]|\\.)*"|#.*)?\s*')
 COUNT = "num"  # what a text for one need not say
 
 
-class Message(NamedTuple):
-    """One entry: what it translates, and by what; several texts where it counts something."""
+class Conventions(NamedTuple):
+    """How a language writes numbers."""
 
-    context: str | None
-    id: str
-    plural: str | None
-    texts: tuple[str, ...]
-
-    @property
-    def key(self) -> str:
-        """By which gettext finds it."""
-        return self.id if self.context is None else f"{self.context}\x04{self.id}"
-
-    @property
-    def complete(self) -> bool:
-        """Whether every form of it is translated."""
-        return bool(self.texts) and all(self.texts)
-
-    @property
-    def values(self) -> dict[str, str]:
-        """The values that it names, and whether each is a text (s) or a number (d)."""
-        return dict(PLACE.findall(f"{self.id} {self.plural or ''}"))
-
-    def unlike(self, texts: tuple[str, ...]) -> str | None:
-        """The first translation that does not name just the values of this message, if any.
-
-        Every value can be told as a text; that for one need not say how many.
-
-        >>> Message(None, "From %(low)s on.", None, ()).unlike(("Ab %(low)s, 100 %%.", "Ab jetzt."))
-        'Ab jetzt.'
-        """
-        spared = {COUNT} if self.plural and len(texts) > 1 else set()
-        told = ((text, spared if form == 0 else set()) for form, text in enumerate(texts))
-        return next((text for text, spared in told if not self._told(text, spared)), None)
-
-    def _told(self, text: str, spared: set[str]) -> bool:
-        plain = text.replace("%%", "")
-        named = {*PLACE.findall(plain)}
-        known = named <= {(name, how) for name, kind in self.values.items() for how in ("s", kind)}
-        whole = self.values.keys() - spared <= {name for name, _ in named}
-        return known and whole and "%" not in PLACE.sub("", plain)
+    marks: tuple[str, str]  # of decimals and of thousands
+    sign_first: bool  # of a currency, before the amount
 
 
-def messages(text: str, where: str = "the catalogue") -> list[Message]:
-    """The entries of a `.po` file, the header first; those marked fuzzy are left out."""
-    found = []
-    for block in text.replace("\r\n", "\n").split("\n\n"):
-        fields: dict[str, str] = {}
-        name = ""
-        if any(line.startswith("#,") and "fuzzy" in line for line in block.splitlines()):
-            continue
-        for line in block.splitlines():
-            if not line.strip() or line.startswith("#"):
-                continue
-            first, _, quoted = line.partition('"')
-            name = first.strip() or name
-            try:
-                fields[name] = fields.get(name, "") + str(ast.literal_eval(f'"{quoted}'))
-            except (SyntaxError, ValueError):
-                raise ValueError(f"{where}: given {line!r}, expected a text in quotes") from None
-        if "msgid" in fields:
-            texts = tuple(each for key, each in fields.items() if key.startswith("msgstr"))
-            found.append(
-                Message(fields.get("msgctxt"), fields["msgid"], fields.get("msgid_plural"), texts)
-            )
-    return found
+def conventions(code: str) -> Conventions:
+    """Those of the language of a code."""
+    locale = _locale(code)
+    pattern = locale.currency_formats["standard"].pattern
+    marks = get_decimal_symbol(locale), get_group_symbol(locale)
+    return Conventions(marks, pattern.startswith("¤"))
 
 
-def translations(entries: list[Message]) -> gettext.GNUTranslations:
+def day(code: str, date: datetime.date) -> str:
+    """A date in words."""
+    return format_date(date, "long", _locale(code))
+
+
+def _locale(code: str) -> Locale:
+    try:
+        return Locale.parse(code.replace("-", "_"))
+    except (UnknownLocaleError, ValueError):
+        raise ValueError(
+            f"language={code!r}: no such language; expected a code of the Unicode CLDR, such as "
+            "nl or pt_BR, as the name of its file"
+        ) from None
+
+
+def read(path: Path) -> Catalog:
+    """The catalogue in a `.po` file."""
+    text = read_whole(path, MOST_BYTES)
+    for line in text.splitlines():  # Babel takes what is not in quotes for a text, and cuts it
+        if not LINE.fullmatch(line):
+            raise ValueError(f"{path}: given {line!r}, expected a text in quotes")
+    try:
+        return read_po(io.StringIO(text), abort_invalid=True)
+    except (PoFileError, ValueError) as error:
+        raise ValueError(f"{path}: expected a catalogue of gettext ({error})") from None
+
+
+def translations(catalogue: Catalog) -> gettext.GNUTranslations:
     """The same for Python's gettext; what is not translated stays as it is."""
-    pairs = sorted(
-        ("\0".join((m.key, m.plural) if m.plural else (m.key,)), "\0".join(m.texts))
-        for m in entries
-        if m.complete
-    )
-    return gettext.GNUTranslations(io.BytesIO(b"".join(_compiled(pairs))))
+    compiled = io.BytesIO()
+    write_mo(compiled, catalogue)
+    compiled.seek(0)
+    return gettext.GNUTranslations(compiled)
 
 
-def _compiled(pairs: list[tuple[str, str]]) -> Iterator[bytes]:
-    """A `.mo` file: a head, the places of all ids, those of all texts, then these themselves."""
-    coded = [(a.encode(), b.encode()) for a, b in pairs]
-    many, start = len(coded), 28
-    yield struct.pack("<7I", MAGIC, 0, many, start, start + 8 * many, 0, start + 16 * many)
-    at = start + 16 * many
-    for side in (0, 1):
-        for pair in coded:
-            yield struct.pack("<2I", len(pair[side]), at)
-            at += len(pair[side]) + 1
-    for side in (0, 1):
-        for pair in coded:
-            yield pair[side] + b"\0"
+def entries(catalogue: Catalog) -> Iterator[Message]:
+    """Its messages, without the header."""
+    return (message for message in catalogue if message.id and not message.fuzzy)
 
 
-def read(path: Path) -> list[Message]:
-    """The entries of a file."""
-    return messages(read_whole(path, MOST_BYTES), str(path))
+def key(message: Message) -> tuple[str | None, str]:
+    """What names a message in every catalogue."""
+    return message.context, message.id if isinstance(message.id, str) else message.id[0]
+
+
+def texts(message: Message) -> tuple[str, ...]:
+    """Its translations: several where it counts something; () if one is absent."""
+    given = message.string
+    found = (given,) if isinstance(given, str) else tuple(given or ())
+    return found if all(found) else ()
+
+
+def values(message: Message) -> dict[str, str]:
+    """The values that a message names, and whether each is a text (s) or a number (d)."""
+    ids = (message.id,) if isinstance(message.id, str) else message.id
+    return dict(PLACE.findall(" ".join(ids)))
+
+
+def unlike(message: Message, given: tuple[str, ...]) -> str | None:
+    """The first translation that does not name just the values of a message, if any.
+
+    Every value can be told as a text; that for one need not say how many.
+
+    >>> unlike(Message("From %(low)s on."), ("Ab %(low)s, 100 %%.", "Ab jetzt."))
+    'Ab jetzt.'
+    """
+    spared = {COUNT} if not isinstance(message.id, str) and len(given) > 1 else set[str]()
+    told = ((text, spared if form == 0 else set[str]()) for form, text in enumerate(given))
+    return next((text for text, spared in told if not _names(message, text, spared)), None)
+
+
+def _names(message: Message, text: str, spared: set[str]) -> bool:
+    plain, ours = text.replace("%%", ""), values(message)
+    named = {*PLACE.findall(plain)}
+    known = named <= {(name, how) for name, kind in ours.items() for how in ("s", kind)}
+    whole = ours.keys() - spared <= {name for name, _ in named}
+    return known and whole and "%" not in PLACE.sub("", plain)

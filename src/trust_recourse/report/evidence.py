@@ -10,31 +10,31 @@ import datetime
 import hashlib
 import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 
 from trust_recourse import __version__
 from trust_recourse.answers import text
 from trust_recourse.answers.explain import explainable
+from trust_recourse.answers.measurements import beyond, beyond_words, highest
 from trust_recourse.certificate import Certificate, CertificateError, check
 from trust_recourse.io.wording import distance, floored, in_few_digits, is_bound
-from trust_recourse.question import Option, Status, Target, option_name
+from trust_recourse.question import Option, Radius, Status, Target, option_name
 from trust_recourse.question.vocabulary import HELP, SPAN, outside
-from trust_recourse.report.answers import beyond, beyond_words, highest
 from trust_recourse.report.content import Document, PictureBlock, Printed, blocks, clean
+from trust_recourse.report.display_names import titled
+from trust_recourse.report.letter.reasons import Reason, principal
+from trust_recourse.report.letter.reasons import reasons as found_by
+from trust_recourse.report.letter.shortfall import Method, Shortfall, method_of
 from trust_recourse.report.protected import uses
-from trust_recourse.report.reasons import Reason, principal
-from trust_recourse.report.reasons import reasons as found_by
-from trust_recourse.report.shortfall import Method, Shortfall, method_of
-from trust_recourse.report.titles import titled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from trust_recourse.answers.explain import Explanation, Mover
     from trust_recourse.answers.result import Result
-    from trust_recourse.report.model import ModelReport
+    from trust_recourse.report.model.model_report import ModelReport
     from trust_recourse.schema import Feature
 
 SHOWN = 10  # rules or terms of an attribution, and tightenings, that are told one by one
@@ -94,10 +94,10 @@ def evidence(
     result.check_model()
     if proof_limit is not None and not proof_limit > 0:
         raise ValueError(f"proof_limit={proof_limit!r}; expected seconds above 0, or None")
-    proofs = _Proofs(result, certificates, verify, proof_limit)
+    proofs = _proofs(result, certificates, verify, proof_limit)
     result = titled(result, clean)
     method = method_of(reasons, reference)
-    told = _EvidenceFacts(result, sigma, time_limit, method, reference)
+    told = _EvidenceFacts.gathered(result, sigma, time_limit, method, reference)
     recourse = result.recourse
     said = blocks(
         "evidence.jinja", told=told, result=result, recourse=recourse, model=recourse.model,
@@ -117,51 +117,51 @@ def evidence(
     return Evidence(document, proofs.made, proofs.verdicts, tuple(proofs.late))
 
 
+@dataclass(frozen=True, eq=False)
 class _EvidenceFacts:
     """What takes some working out, in the order of the report."""
 
-    def __init__(
-        self,
-        result: Result,
-        sigma: float,
-        time_limit: float | None,
-        method: Method,
-        reference: Any,
-    ) -> None:
-        self.result, self.sigma, self.time_limit = result, sigma, time_limit
-        self.recourse = result.recourse
-        self.shortfall: Shortfall | None = None
-        self.reasons: tuple[Reason, ...] = ()
+    result: Result
+    sigma: float
+    time_limit: float | None
+    shortfall: Shortfall | None
+    reasons: tuple[Reason, ...]
+    radii: list[Radius | None]
+    explained: dict[int, Explanation]
+    parts: Any  # what the model is made of, if it says so
+
+    @classmethod
+    def gathered(
+        cls, result: Result, sigma: float, time_limit: float | None, method: Method, reference: Any
+    ) -> _EvidenceFacts:
+        """Find the reasons, and measure and explain the options."""
+        recourse, places = result.recourse, range(len(result.options))
+        shortfall, found = None, list[Reason]()
         if result.refused:
-            self.shortfall, found = found_by(result, method, reference, self._way())
-            self.reasons = tuple(map(self._worded, principal(found)))
-        exact, places = self.recourse.exact, range(len(result.options))
-        self.radii = [result.quick_radius(at) if exact else None for at in places]
-        self.bounded = any(map(is_bound, self.radii))
-        model = self.recourse.model
-        changed = [at for at, option in enumerate(result.options) if option.changes]
-        self.explained = {at: result.explain(at) for at in changed if explainable(model)}
-        self.parts = self._parts(model) if hasattr(model, "parts_of") else None
+            shortfall, found = found_by(result, method, reference, _way(result))
+        model, changed = recourse.model, [at for at in places if result.options[at].changes]
+        parts = None
+        if hasattr(model, "parts_of"):
+            parts = model.parts_of(recourse.wanted_at).worded(recourse.schema)
+        return cls(
+            result, sigma, time_limit, shortfall,
+            tuple(_worded(reason, result) for reason in principal(found)),
+            [result.quick_radius(at) if recourse.exact else None for at in places],
+            {at: result.explain(at) for at in changed if explainable(model)}, parts,
+        )  # fmt: skip
+
+    @property
+    def bounded(self) -> bool:
+        """Whether a radius is a lower bound."""
+        return any(map(is_bound, self.radii))
+
+    @property
+    def kind(self) -> str:
+        """What the model is: its class where it learns, and what it is made of."""
+        model = self.result.recourse.model
         learns = hasattr(model, "fit") or self.parts is None  # else it is a sum that was read
         kinds = [type(model).__name__ * learns, self.parts.kind if self.parts else ""]
-        self.kind = ": ".join(filter(None, kinds))
-
-    def _way(self) -> Option | None:
-        """The cheapest option that is a yes."""
-        schema, decision = self.recourse.schema, self.result.decision
-        yes = (
-            option
-            for option in self.result.options
-            if self.recourse.accepts(schema.action_set(option.x).own, decision)
-        )
-        return min(yes, key=attrgetter("cost"), default=None)
-
-    def _worded(self, reason: Reason) -> Reason:
-        feature, usual = reason.feature, reason.usual
-        return reason._replace(
-            value=feature.describe(self.result.factual[feature.name]),
-            typical="" if usual is None else feature.describe(in_few_digits(usual)),
-        )
+        return ": ".join(filter(None, kinds))
 
     def apart(self, reason: Reason) -> str:
         """How many of those compared with have a value that counts against the person."""
@@ -171,9 +171,6 @@ class _EvidenceFacts:
         if reason.apart.value is not None:
             side = reason.feature.describe(in_few_digits(reason.apart.value))
         return f"{reason.apart.rows:,} of {self.shortfall.rows:,}: {side}"
-
-    def _parts(self, model: Any) -> Any:
-        return model.parts_of(self.recourse.wanted_at).worded(self.recourse.schema)
 
     @property
     def more(self) -> Iterator[tuple[str, str, str]]:
@@ -214,7 +211,7 @@ class _EvidenceFacts:
         from trust_recourse.answers.plot import draw_waterfall, waterfall_info
         from trust_recourse.answers.plot.picture import svg
 
-        if self.recourse.exact:
+        if self.result.recourse.exact:
             figure = self.result.plot(sigma=self.sigma, time_limit=self.time_limit)
             told = "What each cost buys in confidence, and where the options lie."
             yield PictureBlock(svg(figure), told)
@@ -237,7 +234,7 @@ class _EvidenceFacts:
             if sure and not self.result.extra_constraints and not verdict.startswith(REFUSED):
                 checked = ", and by an independent check" if verdict else " alone"
                 yield f"{target.words}: {status.sentence} By the search{checked}."
-        if self.recourse.exact and self.result.options:
+        if self.result.recourse.exact and self.result.options:
             yield "Every confidence above is the model’s own, computed exactly at the values shown."
             yield "Strictly within its radius no change of numbers loses an option’s decision."
 
@@ -247,6 +244,25 @@ class _EvidenceFacts:
             if verdict.startswith(REFUSED):
                 said = f"{target.words}: {self.result.status[target].sentence}"
                 yield f"{said} That is what the search says; a check refused its proof."
+
+
+def _way(result: Result) -> Option | None:
+    """The cheapest option that is a yes."""
+    schema, decision = result.recourse.schema, result.decision
+    yes = (
+        option
+        for option in result.options
+        if result.recourse.accepts(schema.action_set(option.x).own, decision)
+    )
+    return min(yes, key=attrgetter("cost"), default=None)
+
+
+def _worded(reason: Reason, result: Result) -> Reason:
+    feature, usual = reason.feature, reason.usual
+    return reason._replace(
+        value=feature.describe(result.factual[feature.name]),
+        typical="" if usual is None else feature.describe(in_few_digits(usual)),
+    )
 
 
 def _asked_for(value: Any) -> str:
@@ -272,29 +288,35 @@ def _range(feature: Feature) -> str:
     return " ".join(f"{word} {feature.describe(end)}" for word, end in ends)
 
 
+@dataclass(frozen=True)
 class _Proofs:
     """The certificate of every target that has one, and what a check of it says."""
 
-    def __init__(self, result: Result, wanted: bool, verify: bool, limit: float | None) -> None:
-        self.made: dict[Target, Certificate] = {}
-        self.verdicts: dict[Target, str] = {}
-        self.absent: dict[Target, str] = {}
-        self.late: list[Target] = []  # those whose proof the limit ended
-        self.wanted = wanted
-        for target in result.status if wanted else ():
-            try:
-                self.made[target] = result.certificate(target, limit)
-            except TimeoutError:
-                self.late.append(target)
-                self.absent[target] = (
-                    f"no proof within the time limit of {limit:g} s; a longer limit may complete it"
-                )
-            except ValueError as error:
-                self.absent[target] = str(error)
-            except TypeError as error:  # the model has no cells
-                self.absent[target] = f"no certificate for this answer: {error}"
-        for target, certificate in self.made.items() if verify else ():
-            self.verdicts[target] = _verdict(certificate, result, target)
+    wanted: bool
+    made: dict[Target, Certificate] = field(default_factory=dict)
+    verdicts: dict[Target, str] = field(default_factory=dict)
+    absent: dict[Target, str] = field(default_factory=dict)
+    late: list[Target] = field(default_factory=list)  # those whose proof the limit ended
+
+
+def _proofs(result: Result, wanted: bool, verify: bool, limit: float | None) -> _Proofs:
+    """Prove every target within so many seconds each, and check that."""
+    found = _Proofs(wanted)
+    for target in result.status if wanted else ():
+        try:
+            found.made[target] = result.certificate(target, limit)
+        except TimeoutError:
+            found.late.append(target)
+            found.absent[target] = (
+                f"no proof within the time limit of {limit:g} s; a longer limit may complete it"
+            )
+        except ValueError as error:
+            found.absent[target] = str(error)
+        except TypeError as error:  # the model has no cells
+            found.absent[target] = f"no certificate for this answer: {error}"
+    for target, certificate in found.made.items() if verify else ():
+        found.verdicts[target] = _verdict(certificate, result, target)
+    return found
 
 
 def _verdict(certificate: Certificate, result: Result, target: Target) -> str:

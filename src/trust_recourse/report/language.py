@@ -1,9 +1,10 @@
 """The language of a letter: its catalogue, and how it writes numbers, dates and values.
 
-English is the language of the messages themselves. Another one is a catalogue `CODE.po`, in
-`catalogues/` or in a folder that is given, where it stands in place of ours. It holds every message
-of `catalogues/letter.pot`, among them the marks in numbers and the order of a date. It may also
-hold labels of columns (`msgctxt "label"`) and of the values of a column (`msgctxt` its name).
+English is the language of the messages themselves, and needs no other package. Another one is a
+catalogue `CODE.po`, in `catalogues/` or in a folder that is given, where it stands in place of
+ours. It holds every message of `catalogues/letter.pot`. It may also hold labels of columns
+(`msgctxt "label"`) and of the values of a column (`msgctxt` its name). How the language writes
+dates and numbers comes from Babel, by its code.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from typing import Any
 
 from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import CURRENCY, brief, near, punctuated, singular, some, written
-from trust_recourse.report.catalogue import Message, read, translations
 from trust_recourse.schema import Feature, FeatureActions
+from trust_recourse.schema.display import among, marked
 
 TEMPLATE = "letter.pot"
 MONTHS = (
@@ -38,6 +39,13 @@ class Language:
     code: str = "en"
     catalogue: gettext.NullTranslations = field(default_factory=gettext.NullTranslations)
     month_first: bool = False  # in a date, as in the United States
+    marks: tuple[str, str] = (".", ",")  # of decimals and of thousands
+    sign_first: bool = True  # of a currency, before the amount
+
+    @property
+    def english(self) -> bool:
+        """Whether it is the language of the messages themselves, of whatever country."""
+        return self.code.replace("-", "_").partition("_")[0] == "en"
 
     def gettext(self, message: str, /, **values: object) -> str:
         """A message in this language, with values for its names; however its lines are broken."""
@@ -59,7 +67,7 @@ class Language:
         >>> language_of("de").untold([Feature("age"), Feature("home", "category", ("own", "rent"))])
         ['home', 'values of home']
         """
-        if self.code == ENGLISH.code:
+        if self.english:
             return []
         found = []
         for feature in features:
@@ -77,20 +85,18 @@ class Language:
         >>> ENGLISH.day(datetime.date(2027, 1, 31))
         '31 January 2027'
         """
-        month = self.catalogue.gettext(MONTHS[date.month - 1])
+        if self.code != ENGLISH.code:
+            from trust_recourse.report import catalogue
+
+            return catalogue.day(self.code, date)
+        month = MONTHS[date.month - 1]
         if self.month_first:
             return f"{month} {date.day}, {date.year}"
-        return self.gettext("%(day)d %(month)s %(year)d", day=date.day, month=month, year=date.year)
+        return f"{date.day} {month} {date.year}"
 
     def number(self, text: str) -> str:
         """A written number with this language's marks."""
         return punctuated(text, *self.marks)
-
-    @property
-    def marks(self) -> tuple[str, str]:
-        """The decimal mark, and that of thousands."""
-        point = self.catalogue.pgettext("decimal mark", ".")
-        return point, self.catalogue.pgettext("mark of thousands", ",")
 
     def joined(self, parts: Iterable[str]) -> str:
         """Names in a sentence, with an “and” before the last."""
@@ -115,13 +121,14 @@ class Language:
             words = self._value(feature, value)
             return f"{words} {feature.unit}" if feature.unit else words
         number = float(str(value))
-        shown = feature.marked(number, written(number, feature.step), *self.marks)
+        shown = marked(feature, number, written(number, feature.step), *self.marks)
         if CURRENCY.fullmatch(feature.unit or ""):
-            form = self.catalogue.pgettext("amount of money", "%(minus)s%(sign)s%(number)s")
             amount = shown.lstrip("-−")
             minus = shown.removesuffix(amount)
-            return form % {"minus": minus, "sign": feature.unit, "number": amount}
-        space = "" if feature.unit == "%" and self.code == ENGLISH.code else " "
+            return (
+                f"{minus}{feature.unit}{amount}" if self.sign_first else f"{shown} {feature.unit}"
+            )
+        space = "" if feature.unit == "%" and self.english else " "
         return f"{shown}{space}{self.unit(feature, number)}".rstrip()
 
     def _value(self, feature: Feature, value: Any) -> str:
@@ -149,7 +156,7 @@ class Language:
         self, feature: Feature, low: Any, high: Any, actions: FeatureActions | None = None
     ) -> str:
         """A range of values, rounded inwards; infinite is no end, and words are all said."""
-        if named := feature.among(low, high, actions):
+        if named := among(feature, low, high, actions):
             first, *others = (self.said(feature, value) for value in named)
             for each in others:
                 first = self.gettext("%(first)s or %(other)s", first=first, other=each)
@@ -218,34 +225,29 @@ def languages(folder: str | os.PathLike[str] | None = None) -> list[str]:
 
 @lru_cache
 def _read(code: str, path: Path, changed: int) -> Language:  # noqa: ARG001
-    """A language from its catalogue, all of whose messages are there."""
-    entries = read(path)
-    told = {entry.key for entry in entries if entry.complete}
-    absent = [entry.id for entry in needed() if entry.key not in told] if code != "en" else []
-    if absent:
+    """A language from its catalogue, all of whose messages are there, with their values."""
+    from trust_recourse.report import catalogue as files_of
+
+    own = files_of.read(path)
+    told = {files_of.key(each): given for each in files_of.entries(own)
+            if (given := files_of.texts(each))}  # fmt: skip
+    with as_file(files("trust_recourse.report") / "catalogues" / TEMPLATE) as template:
+        needed = [*files_of.entries(files_of.read(template))]
+    absent = [files_of.key(each)[1] for each in needed if files_of.key(each) not in told]
+    made = Language(code, files_of.translations(own))
+    if absent and not made.english:
         raise ValueError(
             f"{path}: {len(absent)} of the messages in {TEMPLATE} are not translated, the first is "
             f"{absent[0]!r}"
         )
-    _check_values(path, entries)
-    return Language(code, translations(entries))
-
-
-def _check_values(path: Path, entries: Iterable[Message]) -> None:
-    """Refuse a translation that loses a value of its message, or names another."""
-    ours = {message.key: message for message in needed()}
-    for entry in entries:
-        message = ours.get(entry.key)
-        if message and entry.complete and (text := message.unlike(entry.texts)) is not None:
-            values = ", ".join(f"%({name}){kind}" for name, kind in message.values.items())
+    for each in needed:
+        text = files_of.unlike(each, told.get(files_of.key(each), ()))
+        if text is not None:
+            names = ", ".join(f"%({name}){kind}" for name, kind in files_of.values(each).items())
             raise ValueError(
-                f"{path}: {entry.id!r} is translated as {text!r}; expected in it "
-                f"{values or 'no value'}, and %% for a percent sign"
+                f"{path}: {files_of.key(each)[1]!r} is translated as {text!r}; expected in it "
+                f"{names or 'no value'}, and %% for a percent sign"
             )
-
-
-@lru_cache
-def needed() -> tuple[Message, ...]:
-    """The messages that every catalogue translates."""
-    with as_file(files("trust_recourse.report") / "catalogues" / TEMPLATE) as path:
-        return tuple(read(path)[1:])
+    if code == ENGLISH.code:
+        return made
+    return replace(made, **files_of.conventions(code)._asdict())

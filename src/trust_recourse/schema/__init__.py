@@ -10,14 +10,16 @@ a category the index of its value, and every missing value NaN.
 
 from __future__ import annotations
 
+from trust_recourse.schema.action_set import ActionSet
 from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.errors import SchemaError
 from trust_recourse.schema.feature import Feature
-from trust_recourse.schema.groups import FewChange, OneOf, Together
+from trust_recourse.schema.group_relations import FewChange, OneOf, Together
 from trust_recourse.schema.guess.proposals import Proposal, proposals, proposed
-from trust_recourse.schema.lifted import Lifted
+from trust_recourse.schema.guess.scale import rescaled
 from trust_recourse.schema.relations import AtMost, Implication, Relation
-from trust_recourse.schema.table import ActionSet, Schema
+from trust_recourse.schema.relaxations import Relaxation
+from trust_recourse.schema.table import Schema
 
 __all__ = [
     "ActionSet",
@@ -26,13 +28,14 @@ __all__ = [
     "FeatureActions",
     "FewChange",
     "Implication",
-    "Lifted",
     "OneOf",
     "Proposal",
     "Relation",
+    "Relaxation",
     "Schema",
     "SchemaError",
     "Together",
     "proposals",
     "proposed",
+    "rescaled",
 ]

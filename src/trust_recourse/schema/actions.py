@@ -10,7 +10,7 @@ import numpy as np
 
 from trust_recourse.io.scalars import INF, Floats, same
 from trust_recourse.schema.errors import SchemaError
-from trust_recourse.schema.steps import EXACT, multiple_above, multiple_below, ratio
+from trust_recourse.schema.multiples import EXACT, multiple_above, multiple_below, ratio
 
 MOST_LISTED = 10_000  # values of one feature
 
@@ -45,7 +45,7 @@ class FeatureActions:
         return isinstance(other, FeatureActions) and vars(self) == vars(other)
 
     def of(self, own: float) -> FeatureActions:
-        """The same moves of a person with another value, at a smaller price than made anew."""
+        """The same moves from another own value, without the checks of a constructor."""
         other = object.__new__(FeatureActions)
         vars(other).update(vars(self), own=math.nan if math.isnan(own) else float(own))
         return other

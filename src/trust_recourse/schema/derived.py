@@ -1,305 +1,67 @@
-"""Columns that follow from others: computed, not chosen.
-
-A formula is a weighted sum, a ratio of two, or the least or the greatest of several; or it says by
-how much a column moves when others do. Floats are computed here in one order of operations, each of
-which rounds monotonically, so the ends of a box of inputs bound the very floats inside it.
-"""
+"""Columns that are computed from others: of one person, in a table, and where a table disagrees."""
 
 from __future__ import annotations
 
-import ast
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property, reduce
-from typing import Literal, NoReturn
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
-from trust_recourse.io.scalars import INF, Floats, same
+from trust_recourse.io.frames import Frame, as_given, as_pandas
+from trust_recourse.io.scalars import Floats, plain, same
 from trust_recourse.io.wording import written
 from trust_recourse.schema.actions import FeatureActions
-from trust_recourse.schema.errors import SchemaError
-from trust_recourse.schema.relations import unquoted
-from trust_recourse.schema.steps import multiple_above, multiple_below, ratio
+from trust_recourse.schema.codes import Labels
+from trust_recourse.schema.encoding import Rows, as_array
+from trust_recourse.schema.errors import SchemaError, no_feature
+from trust_recourse.schema.feature import Feature
+from trust_recourse.schema.formula import Formula
+from trust_recourse.schema.multiples import nearest_multiple
 
-Shape = Literal["sum", "ratio", "min", "max", "moves"]
+if TYPE_CHECKING:
+    from trust_recourse.schema.table import Schema
 
-_NAME = re.compile(r"`(?:[^`]|``)+`|(?<![\w.])[^\W\d]\w*")
-_MOVES = re.compile(r"\s*moves\s+by\s+(.*)", re.DOTALL)
-MOST_TEXT = 10_000  # letters of a formula
-
-
-@dataclass(frozen=True)
-class Linear:
-    """A weighted sum of columns and a constant."""
-
-    terms: tuple[tuple[str, float], ...]
-    constant: float = 0.0
-
-    def __str__(self) -> str:
-        parts = [
-            f"{'-' if weight < 0 else '+'} "
-            f"{'' if abs(weight) == 1 else written(abs(weight)) + ' * '}{quoted_in(name)}"
-            for name, weight in self.terms
-        ]
-        if self.constant or not parts:
-            sign = "-" if self.constant < 0 else "+"
-            parts.append(f"{sign} {written(abs(self.constant))}")
-        text = " ".join(parts)
-        return text.removeprefix("+ ") if text.startswith("+") else "-" + text.removeprefix("- ")
+SHOWN = 3  # rows that an error names
+_NO_ROWS = pd.DataFrame({"column": pd.Series(dtype=object), "given": [], "computed": []})
 
 
-@dataclass(frozen=True)
-class Formula:
-    """How a column follows from others, its inputs.
-
-    >>> Formula.read("loan / price").names
-    ('loan', 'price')
-    >>> Formula.read("moves by 0.5 * loan")
-    moves by 0.5 * loan
-    """
-
-    shape: Shape
-    parts: tuple[Linear, ...]
-
-    @classmethod
-    def read(cls, text: str) -> Formula:
-        """Read its text; a name that is not a plain word stands in `backquotes`."""
-        if not isinstance(text, str) or len(text) > MOST_TEXT:
-            raise SchemaError(f"derived: given {text!r}, expected a text such as 'loan / price'")
-        return _Reader(text).formula()
-
-    def __repr__(self) -> str:
-        first = str(self.parts[0])
-        if self.shape == "moves":
-            return f"moves by {first}"
-        if self.shape == "ratio":
-            return " / ".join(_bracketed(part) for part in self.parts)
-        if self.shape in ("min", "max"):
-            return f"{self.shape}({', '.join(map(str, self.parts))})"
-        return first
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The inputs, each once."""
-        return tuple(dict.fromkeys(name for part in self.parts for name, _ in part.terms))
-
-    def at(self, values: Mapping[str, Floats], own: Mapping[str, float], base: float) -> Floats:
-        """Its value where the inputs have these values; NaN where there is none.
-
-        `own` are a person's own inputs and `base` their own value, from which it moves.
-        """
-        low, _ = self.between(values, values, own, base)
-        return low
-
-    def one(self, values: Mapping[str, float], own: Mapping[str, float], base: float) -> float:
-        """`at` for one row, to the same bits at a smaller price."""
-        found = []
-        moves = self.shape == "moves"
-        for part in self.parts:
-            total = base if moves else part.constant
-            for name, weight in part.terms:
-                total = total + weight * (values[name] - (own[name] if moves else 0.0))
-            found.append(total)
-        if any(map(math.isnan, found)) or (self.shape == "ratio" and found[1] == 0.0):
-            return math.nan
-        if self.shape == "ratio":
-            return found[0] / found[1]
-        return max(found) if self.shape == "max" else min(found)
-
-    def between(
-        self,
-        low: Mapping[str, Floats],
-        high: Mapping[str, Floats],
-        own: Mapping[str, float],
-        base: float,
-    ) -> tuple[Floats, Floats]:
-        """Its least and greatest value where each input lies between two, in floats as computed."""
-        with np.errstate(all="ignore"):
-            ends = [self._part(part, low, high, own, base) for part in self.parts]
-            if self.shape == "ratio":
-                return _quotients(*ends)
-            if self.shape in ("min", "max"):
-                pick = np.minimum if self.shape == "min" else np.maximum
-                lows, highs = zip(*ends, strict=True)
-                return reduce(pick, lows), reduce(pick, highs)
-            return ends[0]
-
-    def _part(
-        self,
-        part: Linear,
-        low: Mapping[str, Floats],
-        high: Mapping[str, Floats],
-        own: Mapping[str, float],
-        base: float,
-    ) -> tuple[Floats, Floats]:
-        moves = self.shape == "moves"
-        start = base if moves else part.constant
-        least = most = np.asarray(start, np.float64)
-        for name, weight in part.terms:
-            origin = own[name] if moves else 0.0
-            a, b = (low[name], high[name]) if weight > 0 else (high[name], low[name])
-            least = least + weight * (a - origin)
-            most = most + weight * (b - origin)
-        return least, most
+def refuse_wrong_derived(schema: Schema, feature: Feature) -> None:
+    """Refuse a derived column whose inputs are not there, or are no numbers that may be chosen."""
+    where = f"feature {feature.name!r}, field 'derived'"
+    for name in _formula(feature).names:
+        if name not in schema:
+            raise SchemaError(f"{where}: {no_feature(name, schema.names)}")
+        kind = schema[name].kind
+        if schema[name].derived or kind in ("category", "ordinal"):
+            given = "follows from others itself" if schema[name].derived else f"is of kind {kind}"
+            hint = "; write out what it follows from" if schema[name].derived else ""
+            expected = "expected numbers, integers or booleans that may be chosen"
+            raise SchemaError(f"{where}: {name!r} {given}, {expected}{hint}")
+    if related := [each for each in schema.relations if feature.name in each.names]:
+        hint = "state it of the columns that it follows from, or as its bounds"
+        raise SchemaError(f"relation {related[0]}: {feature.name!r} is derived; {hint}")
 
 
-def _quotients(above: tuple[Floats, Floats], below: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-    """The least and greatest quotient of two ranges; unknown where one may divide by 0."""
-    every = np.stack(np.broadcast_arrays(*(a / b for a in above for b in below)))
-    unknown = (below[0] <= 0) & (below[1] >= 0)
-    single = (below[0] == below[1]) & (above[0] == above[1])
-    least, most = every.min(axis=0), every.max(axis=0)
-    nothing = (unknown & single) | np.isnan(above[0]) | np.isnan(below[0])  # or a division by 0
-    least = np.where(nothing, np.nan, np.where(unknown, -INF, least))
-    return least, np.where(nothing, np.nan, np.where(unknown, INF, most))
+def _formula(feature: Feature) -> Formula:
+    assert feature.formula is not None
+    return feature.formula
 
 
-def rounded(value: float, step: float | None) -> float:
-    """A value on the multiples of a step: the nearest, of two the smaller."""
-    if step is None or not math.isfinite(value):
-        return value
-    below = multiple_below(step, value)
-    if value <= halfway(below, step):
-        return below
-    return multiple_above(step, value)
+# ---------------------------------------------------------------- of one person
 
 
-def halfway(multiple: float, step: float | None) -> float:
-    """The greatest float that is rounded to a multiple, or to a lesser one."""
-    if step is None or math.isinf(multiple):
-        return multiple
-    exact = Fraction(*ratio(multiple)) + Fraction(*ratio(step)) / 2
-    nearest = float(exact)
-    return nearest if nearest <= exact else math.nextafter(nearest, -INF)
-
-
-def before_rounding(edge: float, step: float | None) -> float:
-    """The greatest float that is rounded to at most an edge."""
-    return halfway(multiple_below(step, edge), step)
-
-
-# ---------------------------------------------------------------- the text
-
-
-def quoted_in(name: str) -> str:
-    """A column's name in a formula."""
-    plain = re.fullmatch(r"[^\W\d]\w*", name) and name not in ("min", "max")
-    return name if plain else "`" + name.replace("`", "``") + "`"
-
-
-def _bracketed(part: Linear) -> str:
-    single = len(part.terms) + bool(part.constant) == 1 and not str(part).startswith("-")
-    single = single and "*" not in str(part)
-    return str(part) if single else f"({part})"
-
-
-class _Reader:
-    """Reads a formula by Python's own grammar of expressions; nothing is executed."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.names: dict[str, str] = {}
-
-    def formula(self) -> Formula:
-        moves = _MOVES.fullmatch(self.text)
-        body = self._parsed(moves[1] if moves else self.text)
-        made = self._moves(body) if moves else self._shape(body)
-        if not made.names:
-            self._fault("at least one other column")
-        return made
-
-    def _moves(self, body: ast.expr) -> Formula:
-        part = self._linear(body)
-        if part.constant:
-            self._fault("only other columns, such as 'moves by 0.5 * loan'")
-        return Formula("moves", (part,))
-
-    def _shape(self, body: ast.expr) -> Formula:
-        if isinstance(body, ast.BinOp) and isinstance(body.op, ast.Div):
-            below = self._linear(body.right)
-            if below.terms:
-                return Formula("ratio", (self._linear(body.left), below))
-        if isinstance(body, ast.Call) and isinstance(body.func, ast.Name):
-            called = body.func.id
-            if called in ("min", "max") and not body.keywords and len(body.args) > 1:
-                shape: Shape = "min" if called == "min" else "max"
-                return Formula(shape, tuple(map(self._linear, body.args)))
-        return Formula("sum", (self._linear(body),))
-
-    def _parsed(self, text: str) -> ast.expr:
-        def word(match: re.Match[str]) -> str:
-            name = unquoted(match[0])
-            if match[0] in ("min", "max"):
-                return match[0]
-            return self.names.setdefault(name, f"c{len(self.names)}")
-
-        try:
-            return ast.parse(_NAME.sub(word, text).strip(), mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            self._fault(
-                "a sum, a difference, a ratio, min(…) or max(…) of columns; a name of several "
-                "words stands in `backquotes`"
-            )
-
-    def _linear(self, node: ast.expr) -> Linear:
-        weights: dict[str, float] = {}
-        constant = 0.0
-        known = {short: name for name, short in self.names.items()}
-        for name, weight in self._terms(node, 1.0):
-            if not math.isfinite(weight):
-                self._fault("finite numbers")
-            if name is None:
-                constant += weight
-            elif name not in known:
-                self._fault("min(…) and max(…) around all of it, and nothing else of that kind")
-            else:
-                weights[known[name]] = weights.get(known[name], 0.0) + weight
-        terms = tuple((name, weight) for name, weight in weights.items() if weight)
-        return Linear(terms, constant)
-
-    def _terms(self, node: ast.expr, sign: float) -> Iterator[tuple[str | None, float]]:
-        """The terms of a sum: a name, or None for a number, and its weight."""
-        if isinstance(node, ast.Name):
-            yield node.id, sign
-        elif isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
-            if not abs(node.value) < 1e300:
-                self._fault("numbers below 1e300")
-            yield None, sign * float(node.value)
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-            yield from self._terms(node.operand, -sign if isinstance(node.op, ast.USub) else sign)
-        elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
-            yield from self._terms(node.left, sign)
-            yield from self._terms(node.right, -sign if isinstance(node.op, ast.Sub) else sign)
-        elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
-            yield from self._scaled(node, sign)
-        else:
-            self._fault("sums of columns with weights, such as '0.5 * a - b + 2'")
-
-    def _scaled(self, node: ast.BinOp, sign: float) -> Iterator[tuple[str | None, float]]:
-        """A product with a number, or a quotient by one."""
-        left, right = [*self._terms(node.left, 1.0)], [*self._terms(node.right, 1.0)]
-        if isinstance(node.op, ast.Div):
-            by = sum(weight for name, weight in right if name is None)
-            if any(name is not None for name, _ in right) or not by:
-                self._fault("one ratio around all of it, such as '(a + b) / c'")
-            yield from ((name, sign * weight / by) for name, weight in left)
-            return
-        if any(name is not None for name, _ in left):
-            left, right = right, left
-        if any(name is not None for name, _ in left):
-            self._fault("no product of two columns")
-        by = sum(weight for _, weight in left)
-        yield from ((name, sign * weight * by) for name, weight in right)
-
-    def _fault(self, expected: str) -> NoReturn:
-        raise SchemaError(f"derived: given {self.text!r}, expected {expected}")
-
-
-# ---------------------------------------------------------------- one person's
+def follows(schema: Schema, own: Floats) -> tuple[Follows, ...]:
+    """How each derived column of a person with these codes follows from the others."""
+    found = []
+    for feature in schema.derived:
+        formula, at = _formula(feature), schema.position(feature.name)
+        inputs = [*map(schema.position, formula.names)]
+        found.append(Follows(at, tuple(inputs), formula, feature.step, float(own[at]), own[inputs]))
+    return tuple(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,11 +76,11 @@ class Follows:
     own: Floats  # and inputs
 
     def value(self, codes: Floats) -> float:
-        """What it is beside these codes of all columns; NaN if it cannot be computed."""
+        """Its value in a row with these codes; NaN if it cannot be computed."""
         given = {name: float(codes[at]) for name, at in self._places}
         if all(same(value, self._own[name]) for name, value in given.items()):
             return self.base
-        return rounded(self.formula.one(given, self._own, self.base), self.step)
+        return nearest_multiple(self.formula.one(given, self._own, self.base), self.step)
 
     @cached_property
     def _places(self) -> tuple[tuple[str, int], ...]:
@@ -361,7 +123,7 @@ class Follows:
         """Whether all that lies between the ends of a box of inputs is a destination."""
         if np.isnan(low).any() or np.isnan(high).any():
             return False
-        ends = [rounded(float(end[0]), self.step) for end in self.between(low, high)]
+        ends = [nearest_multiple(float(end[0]), self.step) for end in self.between(low, high)]
         barred = any(ends[0] <= code <= ends[1] for code in actions.never)
         return actions.lower <= ends[0] <= ends[1] <= actions.upper and not barred
 
@@ -378,3 +140,95 @@ def completed(codes: Floats, each: Sequence[Follows]) -> Floats:
     for follows in each:
         row[follows.at] = follows.value(row)
     return row
+
+
+# ---------------------------------------------------------------- in a table
+
+
+def _computable(schema: Schema) -> Iterator[Feature]:
+    return (feature for feature in schema.derived if feature.computable)
+
+
+def filled(schema: Schema, codes: Floats) -> Floats:
+    """Rows of codes with the derived columns computed, but for those that move from their own."""
+    rows = codes.copy()
+    for feature in _computable(schema):
+        columns = {name: rows[:, schema.position(name)] for name in _formula(feature).names}
+        rows[:, schema.position(feature.name)] = _on_steps(feature, columns)
+    return rows
+
+
+def _on_steps(feature: Feature, columns: Mapping[str, Floats]) -> Floats:
+    """What a column's inputs make it, on its steps."""
+    raw = _formula(feature).at(columns, {}, 0.0).tolist()
+    return np.array([nearest_multiple(value, feature.step) for value in raw])
+
+
+def with_derived(schema: Schema, X: Frame) -> Frame:
+    """See `Schema.with_derived`."""
+    table = as_pandas(X)
+    lacking = [f for f in _computable(schema) if f.name not in table]
+    for feature in lacking:
+        names = _formula(feature).names
+        if {*names} <= {*table.columns}:
+            columns = {n: schema[n].codes.encode(as_array(table[n]), table.index) for n in names}
+            made = feature.codes.decode(_on_steps(feature, columns))
+            table = table.assign(**{feature.name: made})
+    return as_given(table, X) if lacking else X
+
+
+def disagreements(schema: Schema, X: Rows) -> pd.DataFrame:
+    """See `Schema.disagreements`."""
+    codes, rows = schema.encode(X), X.index if isinstance(X, pd.DataFrame) else None
+    labels = range(len(codes)) if rows is None else rows
+    found = [_disagreeing(schema, feature, codes, labels) for feature in _computable(schema)]
+    for relation in schema.relations:
+        odd, ones = relation.odd_rows(codes[:, [*map(schema.position, relation.names)]])
+        columns = {"column": repr(relation), "given": ones[odd], "computed": 1.0}
+        found.append(pd.DataFrame(columns, index=np.asarray(labels)[odd]))
+    return pd.concat([_NO_ROWS, *found]) if any(map(len, found)) else _NO_ROWS.copy()
+
+
+def _disagreeing(schema: Schema, feature: Feature, codes: Floats, labels: Labels) -> pd.DataFrame:
+    """The rows in which one derived column is not what it follows from."""
+    given = codes[:, schema.position(feature.name)]
+    values = {name: codes[:, schema.position(name)] for name in _formula(feature).names}
+    computed = _formula(feature).at(values, {}, 0.0)
+    near = (feature.step or 0.0) * (1 + 1e-9) + 1e-6 * np.abs(given) + 1e-12 * feature.scale
+    odd = ~(np.abs(given - computed) <= near) & ~np.isnan(given) & ~np.isnan(computed)
+    columns = {"column": feature.name, "given": given[odd], "computed": computed[odd]}
+    return pd.DataFrame(columns, index=np.asarray(labels)[odd])
+
+
+def refuse_disagreeing(schema: Schema, codes: Sequence[float]) -> None:
+    """Refuse a person whose derived column is not what it follows from."""
+    for feature in _computable(schema):
+        odd = _disagreeing(schema, feature, np.array([codes]), range(1))
+        for given, computed in odd[["given", "computed"]].itertuples(index=False):
+            expected = f"expected {feature.derived}, which is {computed:.6g}"
+            raise SchemaError(f"column {feature.name!r}: given {written(given)}, {expected}")
+
+
+def check_rows(schema: Schema, X: Rows, *, groups: bool = False) -> None:
+    """Refuse rows of which a derived column is not what it follows from: see `disagreements`.
+
+    And, if `groups`, those of which not one is 1. The error names the first of them.
+    """
+    asked = schema if groups else replace(schema, relations=())
+    odd = asked.disagreements(X) if asked.derived or asked.relations else _NO_ROWS
+    if odd.empty:
+        return
+    name = odd["column"].iloc[0]
+    these = odd[odd["column"] == name]
+    of_them = "" if name in schema else " of them"
+    each = (
+        f"row {plain(label)!r} has {written(row.given)}{of_them}, expected {row.computed:.6g}"
+        for label, row in zip(these.index[:SHOWN], these.itertuples(), strict=False)
+    )
+    many = f"{len(these):,} of {len(schema.encode(X)):,} rows: {'; '.join(each)}. Correct the rows"
+    if name not in schema:
+        raise SchemaError(f"not {name}, as the schema says, in {many} or the relation")
+    raise SchemaError(
+        f"column {name!r} does not follow from the others, as the schema says "
+        f"({schema[name].derived}), in {many} or the formula; a step allows for rounding"
+    )

@@ -8,18 +8,24 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from trust_recourse.io.frames import Table
 from trust_recourse.io.scalars import Floats
+from trust_recourse.io.wording import words_of
 from trust_recourse.schema.feature import Feature
-from trust_recourse.schema.groups import OneOf
-from trust_recourse.schema.guess.levels import word_set, words_of
+from trust_recourse.schema.group_relations import OneOf
 from trust_recourse.schema.guess.meaning import attribute, owed, past
-from trust_recourse.schema.steps import multiple_above, multiple_below
+from trust_recourse.schema.guess.words import word_set
+from trust_recourse.schema.multiples import multiple_above, multiple_below
+
+if TYPE_CHECKING:
+    from trust_recourse.schema.table import Schema
 
 OUTSIDE = 0.01  # share of the rows that may lie below the lower bound, and above the upper one
 CLOSE = 0.01  # of a step: how far rounding errors may put a value from a multiple
@@ -27,10 +33,6 @@ FEWEST = 20  # rows below which a pattern may be chance
 SERIES = re.compile(r"(.*[^\W\d])[\s_.-]?(\d{1,3})")
 LEAST_RUN = 3  # consecutive numbers that make a series
 CORRELATED = 0.4  # rank correlation of neighbours in a series, in the median
-NO_HISTORY = word_set(  # stems of numbered columns that are no months: x1, feature_2, pc3
-    "attr attribute col column component dim emb embedding feat feature input item pc pca pixel "
-    "px question sensor test var variable"
-)
 
 
 class Lock(NamedTuple):
@@ -48,6 +50,27 @@ class Lock(NamedTuple):
         'records the past, by its name (dpd); it cannot be changed now'
         """
         return f"{self.seen}; it cannot be changed now" if self.kind == "past" else self.seen
+
+
+def guarded(schema: Schema, X: Table) -> Schema:
+    """See `Schema.guarded`."""
+    codes = schema.encode(X)
+    found = {
+        lock.column: lock.reason
+        for lock in locks(schema.features, codes)
+        if schema[lock.column].movable and not schema[lock.column].derived
+    }
+    features = tuple(
+        replace(each, mutable=each.mutable and each.name not in found, **usual_bounds(each, column))
+        for each, column in zip(schema.features, codes.T, strict=True)
+    )
+    groups = [each for each in one_hot(features, codes) if each not in schema.relations]
+    return replace(
+        schema,
+        features=features,
+        relations=(*schema.relations, *groups),
+        reasons={**schema.reasons, **found},
+    )
 
 
 def locks(features: Sequence[Feature], codes: Floats) -> Iterator[Lock]:
@@ -69,7 +92,11 @@ def _series(features: Sequence[Feature], codes: Floats) -> dict[str, str]:
     families: dict[str, dict[int, int]] = defaultdict(dict)
     for at, feature in enumerate(features):
         match = SERIES.fullmatch(feature.name)
-        if match and feature.numeric and {w for w in words_of(match[1]) if w[1:]} - NO_HISTORY:
+        if (
+            match
+            and feature.numeric
+            and {w for w in words_of(match[1]) if w[1:]} - word_set("no history")
+        ):
             families[match[1]][int(match[2])] = at
     found: dict[str, str] = {}
     for family in families.values():

@@ -22,7 +22,7 @@ from trust_recourse.io.scalars import INF, Bools, Floats, is_number, plain, same
 from trust_recourse.io.wording import written
 from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.errors import SchemaError
-from trust_recourse.schema.steps import plus
+from trust_recourse.schema.multiples import plus
 
 if TYPE_CHECKING:
     from trust_recourse.schema.table import Schema
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 Row: TypeAlias = Sequence[float]  # a code of each
 Box: TypeAlias = Sequence[Floats]  # the codes that each may take, ascending, a missing one last
 Way: TypeAlias = Sequence[Floats]  # a gain for each of these codes
+Changes: TypeAlias = Iterator[tuple[int, float]]  # which feature, and its new code
 
 _NAME = r"(?:`(?:[^`]|``)+`|[\w.-]+)"
 NAME = f"({_NAME})"  # of a feature, in the text of a relation
@@ -38,7 +39,7 @@ LIST = rf"{_NAME}(?:\s*,\s*{_NAME})*"  # of several
 
 
 class Relation(ABC):
-    """What whoever changes anything must keep between some features.
+    """A condition on some features that every change must keep.
 
     Its text, which `str` writes and `read` reads, stands for it in files; `forms` and `pattern` are
     compulsory. Codes of numbers are in the columns' own units, those of ordinals count levels, and
@@ -79,17 +80,17 @@ class Relation(ABC):
     def possible(self, before: Row, box: Box) -> bool:
         """Say whether some row of a box keeps it.
 
-        Here every row is looked at; a kind for features of many values had better know without.
+        The default tries every row; a kind for features of many values should override it.
         """
         rows = itertools.product(*(codes.tolist() for codes in box))
         return any(self.holds(before, row) for row in rows)
 
     def always(self, before: Row, box: Box) -> bool:
-        """Say whether every row of a box keeps it; here likewise."""
+        """Say whether every row of a box keeps it; the default tries each."""
         rows = itertools.product(*(codes.tolist() for codes in box))
         return all(self.holds(before, row) for row in rows)
 
-    def ways(self, before: Row, box: Box) -> Iterator[Way]:  # noqa: ARG002
+    def ways(self, before: Row, box: Box) -> Iterator[Way]:
         """What the compiled search knows of it: a row keeps it in any of several ways.
 
         A way gives a gain to each code of each feature; it is open to a row whose gains add up to
@@ -100,9 +101,7 @@ class Relation(ABC):
         """
         return iter(())
 
-    def mended(
-        self, before: Row, after: Row, actions: Sequence[FeatureActions]
-    ) -> Iterator[tuple[int, float]]:
+    def mended(self, before: Row, after: Row, actions: Sequence[FeatureActions]) -> Changes:
         """How to keep it by one change to a row that breaks it: which feature, and its new code.
 
         Here it is the nearest that does.
@@ -119,7 +118,7 @@ class Relation(ABC):
     def limits(self, actions: Sequence[FeatureActions], others: bool) -> bool:
         """Say whether it forbids a person something that the features' own rules allow them.
 
-        `others` says whether any other feature may move. Here every row is looked at.
+        `others` says whether any other feature may move. The default tries every row.
         """
         before = [each.own for each in actions]
         rows = itertools.product(*map(_some, actions))
@@ -157,11 +156,11 @@ class AtMost(Relation):
     def check(self, schema: Schema) -> None:
         """Refuse features that cannot be compared."""
         _check_order(self, schema)
-        if schema[self.a].measure != schema[self.b].measure:
+        if schema[self.a].codes.measure != schema[self.b].codes.measure:
             alike = "two numbers, two booleans, or two ordinals with the same levels"
             raise SchemaError(f"relation {self}: expected {alike}")
 
-    def holds(self, before: Row, after: Row) -> bool:  # noqa: ARG002
+    def holds(self, before: Row, after: Row) -> bool:
         """Say whether a change of the codes of (a, b) keeps the relation."""
         return not after[0] > after[1]
 
@@ -169,12 +168,12 @@ class AtMost(Relation):
         """Write the relation for people."""
         return f"{schema[self.a].title} must be at most {schema[self.b].title}"
 
-    def possible(self, before: Row, box: Box) -> bool:  # noqa: ARG002
+    def possible(self, before: Row, box: Box) -> bool:
         """Say whether some row of a box keeps it."""
         # the extreme is NaN where a value is missing, and then it is not above anything
         return not box[0].min() > box[1].max()
 
-    def always(self, before: Row, box: Box) -> bool:  # noqa: ARG002
+    def always(self, before: Row, box: Box) -> bool:
         """Say whether every row of a box keeps it."""
         a, b = (codes[~np.isnan(codes)] for codes in box)
         return not (len(a) and len(b) and a.max() > b.min())
@@ -189,12 +188,7 @@ class AtMost(Relation):
         if math.isnan(before[1]):
             yield np.zeros(len(a)), only(blank[1])
 
-    def mended(
-        self,
-        before: Row,  # noqa: ARG002
-        after: Row,
-        actions: Sequence[FeatureActions],
-    ) -> Iterator[tuple[int, float]]:
+    def mended(self, before: Row, after: Row, actions: Sequence[FeatureActions]) -> Changes:
         """Raise b to a, or lower a to b."""
         yield from _known((1, actions[1].at_least(after[0])), (0, actions[0].at_most(after[1])))
 
@@ -290,18 +284,13 @@ class Implication(Relation):
         yield only(equal(a, before[0])), np.zeros(len(b))
         yield np.zeros(len(a)), only(self._enough(before, b))
 
-    def mended(
-        self,
-        before: Row,
-        after: Row,  # noqa: ARG002
-        actions: Sequence[FeatureActions],
-    ) -> Iterator[tuple[int, float]]:
+    def mended(self, before: Row, after: Row, actions: Sequence[FeatureActions]) -> Changes:
         """Move b as far as it must, where it can be counted; or leave a."""
         enough = actions[1].at_least if self.by > 0 else actions[1].at_most
         moved = None if math.isnan(before[1]) else enough(self.goal(before[1]))
         yield from _known((1, moved), (0, before[0]))
 
-    def limits(self, actions: Sequence[FeatureActions], others: bool) -> bool:  # noqa: ARG002
+    def limits(self, actions: Sequence[FeatureActions], others: bool) -> bool:
         """Say whether it forbids a person something that the features' own rules allow them."""
         a, b = actions
         ends = np.array([b.own, *(b.extent(-INF, INF) or ())])
@@ -355,7 +344,7 @@ def only(codes: NDArray[np.bool_]) -> Floats:
     return np.where(codes, 0.0, -INF)
 
 
-def _known(*changes: tuple[int, float | None]) -> Iterator[tuple[int, float]]:
+def _known(*changes: tuple[int, float | None]) -> Changes:
     return ((k, value) for k, value in changes if value is not None)
 
 

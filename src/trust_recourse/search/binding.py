@@ -67,7 +67,7 @@ def binding(
     codes, most = base.codes, best.most
     every = (
         (each.sentence, each.schema.action_set(factual))
-        for each in recourse.schema.lifted(factual, listed=recourse.cost.functions)
+        for each in recourse.schema.relaxations(factual, listed=recourse.cost.functions)
     )
     asked = [(words, freed) for words, freed in every if _opens_cells(recourse.score, own, freed)]
     if not best.proved:  # with nothing relaxed more may be reachable, too
@@ -77,7 +77,7 @@ def binding(
         nodes, seconds = budget.share(waiting)
         problem = Problem(freed, Target(0.5), recourse.cost, recourse.wanted_at)
         engine = Exact(
-            recourse.score, problem, scope="furthest",
+            recourse.score, problem, scope="most_confident",
             node_limit=None if nodes == math.inf else int(nodes),
             time_limit=None if seconds == math.inf else seconds,
         )  # fmt: skip

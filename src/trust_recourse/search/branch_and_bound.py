@@ -24,7 +24,9 @@ import numpy as np
 from trust_recourse import _native
 from trust_recourse._native import Said
 from trust_recourse.io import cancel
-from trust_recourse.models.seam import MORE, STATE, Candidates, Condition, Floats, Ints
+from trust_recourse.io.arrays import Floats, Ints
+from trust_recourse.models.kernel import MORE, STATE
+from trust_recourse.models.subproblem import Candidates, Condition
 from trust_recourse.search.following import Following
 
 NODES_A_CALL = 256  # between two looks at the clock, at most; of great models fewer
@@ -37,6 +39,10 @@ WORK = 10_000_000  # multiplications of the kernel's own search between two look
 LATER = 64  # times as many nodes on, the kernel's own search is asked again
 NEVER = 2**62  # boxes
 ROUNDING = 1e-12
+EQUAL = 5e-13  # of a cost: what two ways of adding it up may differ by, with room to spare
+
+# arithmetic that leaves the numbers ends a search, before it proves anything by infinity
+strict = np.errstate(over="raise", divide="raise", invalid="raise")
 
 Accept = Callable[[Ints], bool]  # whether these candidates, one per feature, are an answer
 

@@ -18,7 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse.io.scalars import Floats, Ints
-from trust_recourse.models.seam import Candidates, Grid, Row, Same
+from trust_recourse.models.grid import Grid
+from trust_recourse.models.identity import Same
+from trust_recourse.models.subproblem import Candidates, FlatCandidates
 from trust_recourse.question.cost import MOST_COST, Cost, Units
 from trust_recourse.schema import ActionSet, Feature, FeatureActions, Schema, SchemaError
 from trust_recourse.schema.actions import MOST_LISTED
@@ -72,7 +74,7 @@ def _computed(action_set: ActionSet, follows: Follows) -> Floats:
         raise SchemaError(f"{listed}: {error}") from None
 
 
-def in_a_row(grid: Grid, action_set: ActionSet, cost: Cost) -> Row:
+def in_a_row(grid: Grid, action_set: ActionSet, cost: Cost) -> FlatCandidates:
     """The same in one row."""
     schema, own = action_set.schema, action_set.own
     lattice, missing = _lattice(Same(schema), Same(grid)), np.isnan(own)
@@ -82,7 +84,7 @@ def in_a_row(grid: Grid, action_set: ActionSet, cost: Cost) -> Row:
             return row
     found = candidates(grid, action_set, cost)
     codes, cells, costs = (np.concatenate(part) for part in zip(*found, strict=True))
-    return Row(codes, cells, costs, np.cumsum([0, *(len(each.codes) for each in found)]))
+    return FlatCandidates(codes, cells, costs, np.cumsum([0, *(len(each.codes) for each in found)]))
 
 
 def _refuse_uncountable(found: Sequence[Candidates], action_set: ActionSet, cost: Cost) -> None:
@@ -161,7 +163,7 @@ def _multiples(step: float | None, never: tuple[float, ...], given: bytes) -> Fl
 
 def _nearest(
     grid: _Lattice, action_set: ActionSet, own: Floats, missing: NDArray[np.bool_], cost: Cost
-) -> Row:
+) -> FlatCandidates:
     """In each cell the allowed value nearest to own: the floats of `FeatureActions.nearest`."""
     at = grid.feature
     anchor = np.where(missing, 0.0, own)[at]
@@ -182,7 +184,7 @@ def _nearest(
     at = kept.nonzero()[0]
     codes, cells = codes[at], grid.cell[at]
     costs = cost.changes(grid.units.at(at), own[grid.feature[at]], codes)
-    return Row(codes, cells, costs, at.searchsorted(grid.bounds))
+    return FlatCandidates(codes, cells, costs, at.searchsorted(grid.bounds))
 
 
 # ---------------------------------------------------------------- one feature, value by value

@@ -21,7 +21,7 @@ def levers(action_set: ActionSet, point: Point) -> frozenset[str]:
     """The features that a point changes, but for those that follow others."""
     schema = action_set.schema
     moved = changed(action_set.own, point.codes)
-    return frozenset(schema.names[f] for f in moved) & frozenset(schema.levers)
+    return frozenset(schema.names[f] for f in moved) & frozenset(schema.actionable)
 
 
 def repeats(later: frozenset[str], earlier: frozenset[str]) -> bool:

@@ -1,81 +1,100 @@
 """The engines by name: the only list of them.
 
 `exact` proves; `auto` is exact wherever the model has a score on cells, else the portfolio. The
-others try rows of any model: each is a function of a problem and of the wanted class's confidence
-that gives the points it tried. Their packages are imported when one is made.
+others try rows of any model. Their packages are imported when they search. `Recourse.find` also
+accepts a `SearchEngine` that is not in the list.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
-    from trust_recourse.question import Point
+    from trust_recourse.question import Point, Problem
+    from trust_recourse.search.blackbox.trials import Confidence
 
-Engine = Literal["auto", "exact", "portfolio", "tpe", "gp", "spheres", "wachter"]
-Anywhere = Literal["auto", "exact", "portfolio", "tpe", "gp", "spheres"]  # these ask any model
-Search: TypeAlias = "Callable[..., list[Point]]"
-
-
-class ByTrial(NamedTuple):
-    """An engine that tries rows."""
-
-    trials: int  # by default
-    made: Callable[[Any, int], Search]  # for a model and a random state; refuses what it cannot ask
+Engine = Literal["auto", "exact", "portfolio", "tpe", "spheres"]
 
 
-def _portfolio(_: Any, random_state: int) -> Search:
-    from trust_recourse.search.blackbox import portfolio
+class Search(Protocol):
+    """The function of a search engine."""
 
-    return partial(portfolio.portfolio, random_state=random_state)
+    def __call__(
+        self,
+        model: Any,
+        problem: Problem,
+        confidence: Confidence,
+        *,
+        n_trials: int,
+        random_state: int,
+        verbose: bool,
+    ) -> list[Point]:
+        """Return the points that were tried; `find` chooses the cheapest that meet the target.
 
-
-def _tpe(_: Any, random_state: int) -> Search:
-    from trust_recourse.search.blackbox import tpe as bayes
-
-    return partial(bayes.tpe, random_state=random_state)
-
-
-def _gp(_: Any, random_state: int) -> Search:
-    from trust_recourse.search.blackbox import tpe as bayes
-
-    return partial(bayes.gp, random_state=random_state)
-
-
-def _spheres(_: Any, random_state: int) -> Search:
-    from trust_recourse.search.blackbox import spheres
-
-    return partial(spheres.spheres, random_state=random_state)
+        `problem` has the action set, the cost and the target. `confidence` accepts rows of codes
+        (n, d) and returns the wanted class's confidence of each. Raises TypeError for a model that
+        the engine cannot search.
+        """
 
 
-def _wachter(model: Any, _: int) -> Search:
-    from trust_recourse.search.blackbox import wachter
+@dataclass(frozen=True)
+class SearchEngine:
+    """An engine that tries rows of a model and proves nothing: `find(engine=...)` accepts it.
 
-    return partial(wachter.wachter, network=wachter.Network.of(model))
+    Parameters
+    ----------
+    name : of the engine, in answers and messages
+    trials : `n_trials` where a question gives none
+    search : the function that searches, see `Search`
+
+    """
+
+    name: str
+    trials: int
+    search: Search
+
+    def __repr__(self) -> str:
+        return repr(self.name)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _shipped(name: str, trials: int) -> SearchEngine:
+    """An engine in the module of `blackbox` that has its name; it reads no model."""
+
+    def search(
+        model: Any,  # noqa: ARG001
+        problem: Problem,
+        confidence: Confidence,
+        **settings: Any,
+    ) -> list[Point]:
+        module = import_module(f"trust_recourse.search.blackbox.{name}")
+        points: list[Point] = getattr(module, name)(problem, confidence, **settings)
+        return points
+
+    return SearchEngine(name, trials, search)
 
 
 UNREAD = "portfolio"  # what auto is where nothing can be proved
-BY_TRIAL = {
-    "portfolio": ByTrial(1000, _portfolio),
-    "tpe": ByTrial(300, _tpe),
-    "gp": ByTrial(60, _gp),
-    "spheres": ByTrial(1000, _spheres),
-    "wachter": ByTrial(1000, _wachter),
+BLACK_BOX = {
+    name: _shipped(name, trials)
+    for name, trials in {"portfolio": 1000, "tpe": 300, "spheres": 1000}.items()
 }
-NAMES = ("auto", "exact", *BY_TRIAL)
+NAMES = ("auto", "exact", *BLACK_BOX)
 
 
-def asking(model: Any) -> list[str]:
-    """The engines that can ask a model without cells."""
-    names = []
-    for name, engine in BY_TRIAL.items():
-        with suppress(TypeError, ValueError):  # what an engine cannot ask, it refuses
-            engine.made(model, 0)
-            names.append(name)
-    return names
+def black_box(engine: str | SearchEngine) -> SearchEngine | None:
+    """The engine that tries rows, by its name or itself; None for `auto` and `exact`."""
+    if isinstance(engine, SearchEngine):
+        return engine
+    if engine not in NAMES:
+        raise ValueError(
+            f"engine={engine!r}; expected one of {', '.join(NAMES)}, or a SearchEngine"
+        )
+    return BLACK_BOX.get(engine)
 
 
 def lacking(engine: str) -> str:

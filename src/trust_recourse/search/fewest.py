@@ -39,7 +39,7 @@ def fewest_changes(engine: Exact, cheapest: Cheapest, gap: float) -> Found:
     problem, cap = uncapped(engine.problem)
     counting = engine.about(counted(problem), 0, COUNTING)
     # the gap leaves less than one change, so the bound rounds up to the optimum
-    number = cheapest(counting, 1.0 / (len(problem.action_set.schema.levers) + 1))
+    number = cheapest(counting, 1.0 / (len(problem.action_set.schema.actionable) + 1))
     least = at_least(number.lower_bound)
     if least > cap or (number.point is None and not number.stopped):
         return Found(Answer(None, math.inf, False, number.nodes), None, counting)

@@ -15,9 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trust_recourse.models.seam import Candidates, Floats, Ints
+from trust_recourse.io.arrays import Floats, Ints
+from trust_recourse.models.subproblem import Candidates
 from trust_recourse.schema import ActionSet
-from trust_recourse.schema.derived import Follows, before_rounding
+from trust_recourse.schema.derived import Follows
+from trust_recourse.schema.multiples import before_rounding
 
 SUM, RATIO, LEAST, GREATEST = range(4)
 SHAPES = {"sum": SUM, "moves": SUM, "ratio": RATIO, "min": LEAST, "max": GREATEST}

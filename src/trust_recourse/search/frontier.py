@@ -1,11 +1,12 @@
-"""The staircase of cost against confidence to a resolution, from the asked levels outward.
+"""The Pareto frontier of cost and confidence to a resolution, from the asked levels outward.
 
-Its steps are the answers to questions: the cheapest point of at least a level and, of those that
-cost as much, the surest. An answer settles all levels from the asked one up to its confidence. So
-the next question below a step asks for one resolution less: the answer is the step itself, and the
-jump below it cannot be avoided, or another one within the resolution. A step is also an answer to
-every question below it, so these search only for what costs less; a window of levels is reduced
-together. Upward nothing is known, so some levels are asked for at once, and then those between.
+Its points are the answers to questions: the cheapest point of at least a level and, of those that
+cost as much, the most confident. An answer settles all levels from the asked one up to its
+confidence. So the next question below a point asks for one resolution less: the answer is the point
+itself, and the jump below it cannot be avoided, or another one within the resolution. A point is
+also an answer to every question below it, so these search only for what costs less; a window of
+levels is reduced together. Upward nothing is known, so some levels are asked for in one step, and
+then those between.
 """
 
 from __future__ import annotations
@@ -16,40 +17,40 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from trust_recourse.io import cancel
-from trust_recourse.models.seam import Reduction
+from trust_recourse.models.subproblem import Reduction
 from trust_recourse.question import Point, Target
+from trust_recourse.search.counterexample import ABOVE
 from trust_recourse.search.exact import TIED, Exact
-from trust_recourse.search.loss import ABOVE
 
 FINEST = 1e-6  # the least resolution; rounding of confidences is far below it
 SPAN = 8  # resolutions that are asked for at once
 FEWEST, MORE = 2_000, 32  # boxes of a first try upward, and of later ones, times all until then
 
 
-class Step(NamedTuple):
-    """A point of the staircase, and from where on it is known that none lies below it."""
+class FrontierPoint(NamedTuple):
+    """A point of the frontier, and from where on it is known that none lies below it."""
 
     point: Point
     since: float
 
 
 class Window(NamedTuple):
-    """Levels of one reduced question: from a level up to a step."""
+    """Levels of one reduced question: from a level up to a point of the frontier."""
 
     low: float
     top: Point
     inside: Reduction
 
 
-class Staircase:
-    """Steps of one person's frontier, as far as they are proved."""
+class Frontier:
+    """The points of one person's frontier, as far as they are proved."""
 
     def __init__(
         self, engine: Exact, targets: Sequence[Target], resolution: float, max_steps: int
     ) -> None:
         self.engine, self.resolution, self.max_steps = engine, resolution, max_steps
         self.targets = sorted(targets, key=lambda target: -target.confidence)
-        self.steps = [Step(engine.own, -math.inf)]
+        self.known = [FrontierPoint(engine.own, -math.inf)]
         self.least = engine.own.confidence
         self.ceiling = 1.0  # nothing is known to reach this
         self.low = self.high = self.least  # between these it is complete
@@ -57,8 +58,8 @@ class Staircase:
         self.ended = ""  # by what, before it was complete
         self._window: Window | None = None
 
-    def climb(self) -> None:
-        """Find the steps at the asked levels, those between, and then further out, either way."""
+    def run(self) -> None:
+        """Find the points at the asked levels, those between, and then further out, either way."""
         if not (self._begin() and all(self._ask(target) for target in self.targets)):
             return
         met = [each for each in (self._above(t.interval[0]) for t in self.targets) if each]
@@ -75,8 +76,8 @@ class Staircase:
 
     @property
     def points(self) -> list[Point]:
-        """The steps, of which none costs as much as the next."""
-        found = [step.point for step in self.steps]
+        """The points, of which none costs as much as the next."""
+        found = [each.point for each in self.known]
         after = [*(point.cost for point in found[1:]), math.inf]
         each = zip(found, after, strict=True)
         return [point for point, cost in each if cost * (1.0 - TIED) > point.cost]
@@ -84,22 +85,22 @@ class Staircase:
     # ------------------------------------------------------------ outward
 
     def _begin(self) -> bool:
-        """Where the stairs begin: as the person is, unless what costs nothing is surer."""
+        """Where the frontier begins: as the person is, unless a free change is more confident."""
         engine = self.engine.level(exactly(self.least), 0)
         if all((each.costs <= 0.0).sum() == 1 for each in engine.features):
             return True
-        answer = engine.step(None, Reduction(engine.features, engine.searched))
+        answer = engine.frontier_point(None, engine.whole)
         self.nodes += answer.nodes
         if answer.stopped:
             self._ended(engine)
         elif answer.point is not None and answer.point.cost <= 0.0:
-            self.steps = [Step(answer.point, -math.inf)]
+            self.known = [FrontierPoint(answer.point, -math.inf)]
             self.least = self.low = self.high = answer.point.confidence
         return not answer.stopped
 
     def _further(self, most: float) -> bool:
         """Some resolutions further up, by so many boxes; whether there is more to do after it."""
-        top, resolution = self.steps[-1].point.confidence, self.resolution
+        top, resolution = self.known[-1].point.confidence, self.resolution
         if self.ended or self.ceiling - top <= resolution + ABOVE:
             return False
         level = min(top + SPAN * resolution, self.ceiling - resolution)
@@ -107,7 +108,7 @@ class Staircase:
             level = min(level, 0.5 * (top + self.ceiling))
         if not self._ask(exactly(level), most):
             return False
-        last = self.steps[-1].point.confidence
+        last = self.known[-1].point.confidence
         if not self._fill(top, last, together=False):  # costs rise too steeply for that up there
             return False
         self.high = last
@@ -129,37 +130,37 @@ class Staircase:
 
         Where it is done together, levels are reduced by windows.
         """
-        at = min(self._place(high), len(self.steps) - 1)
-        while at > 0 and self.steps[at].point.confidence > low:
-            step = self.steps[at]
-            level = self._missing(self.steps[at - 1], step)
+        at = min(self._place(high), len(self.known) - 1)
+        while at > 0 and self.known[at].point.confidence > low:
+            above = self.known[at]
+            level = self._missing(self.known[at - 1], above)
             if level is None:
                 at -= 1
                 continue
             if level < low:  # what is not known lies below, but for a long jump
-                if step.since - low <= self.resolution:
+                if above.since - low <= self.resolution:
                     break
                 level = low
             if not self._ask(exactly(level), low=low if together else 1.0):
                 return False
-            at = self._place(step.point.confidence)
+            at = self._place(above.point.confidence)
         return True
 
-    def _missing(self, below: Step, step: Step) -> float | None:
+    def _missing(self, below: FrontierPoint, above: FrontierPoint) -> float | None:
         """The level to ask for next between two neighbours; None if nothing is missing."""
-        bottom, top, resolution = below.point.confidence, step.point.confidence, self.resolution
-        if top - bottom <= resolution + ABOVE or step.since <= bottom + 2 * ABOVE:
+        bottom, top, resolution = below.point.confidence, above.point.confidence, self.resolution
+        if top - bottom <= resolution + ABOVE or above.since <= bottom + 2 * ABOVE:
             return None
-        if step.since > top - resolution:
+        if above.since > top - resolution:
             return top - resolution
-        if step.since - bottom <= resolution + ABOVE:  # the jump is there, and what is not shown
+        if above.since - bottom <= resolution + ABOVE:  # the jump is there, and what is not shown
             return None  # is within the resolution of what is
-        return max(step.since - max(resolution, top - step.since), bottom + resolution)
+        return max(above.since - max(resolution, top - above.since), bottom + resolution)
 
     # ------------------------------------------------------------ one question
 
     def _ask(self, target: Target, most: float = math.inf, low: float = 1.0) -> bool:
-        """Find the step that answers a question, by so many boxes; whether that was done.
+        """Find the point that answers a question, by so many boxes; whether that was done.
 
         Levels down to `low` are reduced together with it.
         """
@@ -167,7 +168,7 @@ class Staircase:
         level, known = target.interval[0], self._above(target.interval[0])
         if level >= self.ceiling or (known is not None and known.since <= level):
             return True
-        if len(self.steps) >= self.max_steps:
+        if len(self.known) >= self.max_steps:
             self.ended = "max_steps"
             return False
         if self.engine.late:
@@ -176,7 +177,7 @@ class Staircase:
         engine = self.engine.level(target, self.nodes)
         left, engine.node_limit = engine.node_limit, min(engine.node_limit, most)
         inside = self._inside(level, None if known is None else known.point, low)
-        answer = engine.step(None if known is None else known.point, inside)
+        answer = engine.frontier_point(None if known is None else known.point, inside)
         self.nodes += answer.nodes
         if answer.stopped:
             if engine.late or answer.nodes >= left or most == math.inf:
@@ -188,35 +189,35 @@ class Staircase:
     def _ended(self, engine: Exact) -> None:
         self.ended = "time_limit" if engine.late else "node_limit"
 
-    def _settle(self, level: float, known: Step | None, point: Point | None) -> None:
-        """Note the answer to a question: nothing, a step that was known, or a new one."""
+    def _settle(self, level: float, known: FrontierPoint | None, point: Point | None) -> None:
+        """Note the answer to a question: nothing, a point that was known, or a new one."""
         if point is None:
             self.ceiling = level
         elif known is not None and point.cost >= known.point.cost:
-            self.steps[self._place(known.point.confidence)] = Step(known.point, level)
+            self.known[self._place(known.point.confidence)] = FrontierPoint(known.point, level)
         else:
-            self.steps.insert(self._place(point.confidence), Step(point, level))
+            self.known.insert(self._place(point.confidence), FrontierPoint(point, level))
 
     def _inside(self, level: float, known: Point | None, low: float) -> Reduction:
         """A question, as small as it may be, that holds the answer at a level."""
         if known is None:
-            return Reduction(self.engine.features, self.engine.searched)
+            return self.engine.whole
         window = self._window
         if window is not None and window.low <= level and known.cost <= window.top.cost:
             return window.inside
         if level - low < self.resolution:  # hardly worth it
-            return Reduction(self.engine.features, self.engine.searched)
+            return self.engine.whole
         below = max(low, level - SPAN * self.resolution)
         reduced = self.engine.level(exactly(below), self.nodes).window(known)
         self._window = Window(below, known, reduced)
         return reduced
 
-    def _above(self, level: float) -> Step | None:
+    def _above(self, level: float) -> FrontierPoint | None:
         at = self._place(level)
-        return self.steps[at] if at < len(self.steps) else None
+        return self.known[at] if at < len(self.known) else None
 
     def _place(self, confidence: float) -> int:
-        return bisect_left(self.steps, confidence, key=lambda step: step.point.confidence)
+        return bisect_left(self.known, confidence, key=lambda each: each.point.confidence)
 
 
 def exactly(level: float) -> Target:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 
 from trust_recourse.io import cancel
-from trust_recourse.models.seam import Floats
+from trust_recourse.io.arrays import Floats
 from trust_recourse.question import SLACK, Point
 from trust_recourse.search.exact import Exact
 from trust_recourse.search.frontier import exactly

@@ -25,16 +25,18 @@ from typing import NamedTuple
 import numpy as np
 
 from trust_recourse.io import cancel
-from trust_recourse.models.seam import Candidates, Cells, Floats, Ints, Score
+from trust_recourse.io.arrays import Cells, Floats, Ints
+from trust_recourse.models.seam import Score
+from trust_recourse.models.subproblem import Candidates
 from trust_recourse.question import Target, changed
 from trust_recourse.question.cost import Cost
 from trust_recourse.schema import ActionSet, Feature, FeatureActions
 from trust_recourse.schema.actions import MOST_LISTED
 from trust_recourse.schema.derived import Follows
-from trust_recourse.schema.steps import moved, multiple_above, multiple_below
+from trust_recourse.schema.multiples import moved, multiple_above, multiple_below
 from trust_recourse.search.candidates import candidates, multiples
+from trust_recourse.search.counterexample import counterexample
 from trust_recourse.search.following import Following, following
-from trust_recourse.search.loss import loss
 
 ORDERED = ("number", "integer", "ordinal")
 DOUBLINGS = 20  # of a step: values of a number with a slope are not looked at further out
@@ -319,7 +321,7 @@ class _Search:
         if score is not None:
             columns = [c._replace(cells=np.arange(len(c.codes), dtype=np.int32)) for c in columns]
         follows = self._following(columns) if self._follows else Following()
-        return loss(
+        return counterexample(
             self.score if score is None else score, [column.cells for column in columns],
             self.least, self.most, columns if self._follows else (), follows,
         )  # fmt: skip

@@ -1,13 +1,13 @@
-"""The least demand on models learnt anew at which a cheapest answer lasts.
+"""The least threshold on the mean log-odds of retrained models at which a cheapest answer lasts.
 
-A higher demand on the mean score of some models, the ones searched against, gives a dearer answer
-that more models accept. Whether enough of them do is judged by other models, on the margins of
-their scores: by chance a cheapest answer pleases just those that it was searched against. Each
-demand is an exact search; where its answer lies above the demand it answers all up to there.
+A higher threshold on the mean log-odds of the models searched against gives a more expensive answer
+that more models accept. Other models judge whether enough of them do, by the margins of their
+scores: a cheapest answer fits by chance those models that it was searched against. Each threshold
+is an exact search. An answer above its threshold is the answer to all thresholds up to there.
 
-Scores are log-odds above those of the decision; the margins of models learnt anew are taken to be
-normal, of which `least_ratio` says how far their mean must be above 0, in deviations, so that with
-the confidence SURE at least a share of all such models accept.
+Log-odds are relative to the decision's. The margins of retrained models are taken to be normal.
+`least_ratio` is how far their mean must be above 0, in deviations, so that with the confidence SURE
+at least a share of all such models accept.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trust_recourse.models.seam import Floats
+from trust_recourse.io.arrays import Floats
 from trust_recourse.question import Point
 from trust_recourse.search.exact import Answer
 
 SURE = 0.9  # of the bound that an answer is accepted by, and of the interval that is told
-RESOLUTION = 0.05  # of log-odds: a demand that is less by more than this is not enough
-COARSE = 0.1  # the same while no demand was enough, and some are out of reach
-MOST_ASKED = 24  # demands; each is a search
+RESOLUTION = 0.05  # of log-odds: a threshold that is less by more than this is not enough
+COARSE = 0.1  # the same while no threshold was enough, and some are out of reach
+MOST_ASKED = 24  # thresholds; each is a search
 HIGH = 0.85  # of the way to what is out of reach
 EXTREME = 20.0  # of log-odds: from there on a model is as good as certain
 BEYOND = 1.1  # of what is missing is asked for next
@@ -93,23 +93,23 @@ def judged(margins: Floats, share: float, mean: float) -> Judgement:
 
 
 class Lasting(NamedTuple):
-    """The answer of the least demand that is enough, or of the greatest that has one."""
+    """The answer to the least threshold that is enough, or to the greatest that has one."""
 
     answer: Answer
-    demand: float  # on the mean score; −∞ where none was needed
+    threshold: float  # on the mean log-odds; −∞ where none was needed
     enough: bool
-    complete: bool  # whether the next lower demand is known not to be enough
+    complete: bool  # whether the next lower threshold is known not to be enough
     nodes: int
 
 
-def least_demand(
+def least_threshold(
     ask: Callable[[float, float, Point | None], Answer],
     judge: Callable[[Floats], Judgement],
     first: Answer,
 ) -> Lasting:
-    """Raise the demand from an answer to none until it lasts, then lower it as far as it does.
+    """Raise the threshold from an answer to none until it lasts, then lower it as far as it does.
 
-    `ask` gives the cheapest answer to a demand. It is told the greatest demand so far that was not
+    `ask` gives the cheapest answer to a threshold, given the greatest so far that was not
     enough, as no later one is less, and the answer to one that was, which is an answer, too.
     """
     assert first.point is not None
@@ -122,26 +122,26 @@ def least_demand(
     for _ in range(MOST_ASKED):
         if top - low <= (RESOLUTION if best.enough else COARSE):
             return best._replace(nodes=nodes, complete=True)
-        demand = low + max(BEYOND * short, RESOLUTION)
+        threshold = low + max(BEYOND * short, RESOLUTION)
         if top < math.inf:
             # that nothing is enough is soon seen; of what is out of reach the most is asked first
             share = min(max(short / (short + over), 0.2), 0.8) if best.enough else HIGH
-            demand = low + share * (top - low)
-        answer = ask(demand, low, best.answer.point if best.enough else None)
+            threshold = low + share * (top - low)
+        answer = ask(threshold, low, best.answer.point if best.enough else None)
         nodes += answer.nodes
         if answer.point is None:
-            top = demand
+            top = threshold
             if answer.stopped:
                 break
             continue
         now = judge(answer.point.codes)
         if now.enough:
-            top, over = demand, -now.short
-            best = Lasting(answer, demand, True, False, nodes)
+            top, over = threshold, -now.short
+            best = Lasting(answer, threshold, True, False, nodes)
         else:
-            low, short = max(now.mean, demand), now.short
+            low, short = max(now.mean, threshold), now.short
             if not best.enough:
-                best = Lasting(answer, demand, False, False, nodes)
+                best = Lasting(answer, threshold, False, False, nodes)
         if answer.stopped:
             break
     return best._replace(nodes=nodes)

@@ -25,9 +25,9 @@ from trust_recourse.io.wording import near
 from trust_recourse.question import question
 from trust_recourse.question.cost import why_no_sum
 from trust_recourse.question.vocabulary import HELP, Mode, PlausibleBy, outside
-from trust_recourse.report.institution import SHARED
-from trust_recourse.report.shortfall import Method
-from trust_recourse.search.engines import Anywhere
+from trust_recourse.report.letter.institution import SHARED
+from trust_recourse.report.letter.shortfall import Method
+from trust_recourse.search.engines import Engine
 from trust_recourse.search.frontier import FINEST
 
 WHOLE = 2**53  # beyond it floats skip whole numbers
@@ -182,7 +182,7 @@ class Question(Rules):
     survives: Annotated[float, Field(ge=0.5, lt=1)] | None = _part(None, "survives")
     plausible: PlausibleBy | None = _part(None, "plausible", "The known rows are the server's.")
     gap: Annotated[float, Field(ge=0, lt=1e6)] = _part(0.0, "gap")
-    engine: Anywhere = _part("auto", "engine")
+    engine: Engine = _part("auto", "engine")
     trials: Count | None = _part(None, "n_trials")
     seed: Annotated[int, Field(ge=0, lt=2**32)] = _part(0, "random_state")
 
@@ -342,164 +342,6 @@ class Predictions(ResponseBody):
     wanted: Value
     decision_threshold: float
     people: list[Predicted]
-
-
-class Change(ResponseBody):
-    """From what to what."""
-
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
-
-    before: Value = Field(alias="from")
-    after: Value = Field(alias="to")
-
-
-class Survival(ResponseBody):
-    """Whether an answer lasts before models learnt anew, and how many of them keep it."""
-
-    asked: float
-    lasts: bool
-    demand: float | None = Field(description="On their mean log-odds; null if none was needed.")
-    validated: int
-    validation: int
-    kept: int
-    of: int
-    low: float
-    high: float
-    share: float
-    sentence: str
-
-
-class Fewest(ResponseBody):
-    """The number of changes of answers, where the fewest were asked for."""
-
-    most: int = Field(description="Answers change at most so many features.")
-    least: int = Field(description="Fewer are not enough: proved.")
-    proved: bool = Field(description="Whether the two are one.")
-
-
-class Asked(ResponseBody):
-    """What is known of one target."""
-
-    confidence: float
-    mode: Mode
-    tolerance: float | None = Field(description="Of a band.")
-    words: str
-    status: str
-    sentence: str
-    survival: Survival | None = Field(description="What models learnt anew say, if asked.")
-    fewest: Fewest | None = Field(description="The number of changes, if sparse was asked for.")
-
-
-class Moved(ResponseBody):
-    """A way to change, and all values then."""
-
-    cost: float
-    confidence: float
-    changes: dict[str, Change]
-    x: dict[str, Value]
-
-
-class Range(ResponseBody):
-    """From where to where a value may go; null is no end."""
-
-    low: Value
-    high: Value
-
-
-class Robustness(ResponseBody):
-    """How likely noise leaves the decision as it is, and the interval that the number lies in."""
-
-    sigma: float = Field(description="Of the noise, as a share of each scale.")
-    probability: float
-    low: float
-    high: float
-    exact: bool = Field(
-        description="Whether the interval is certain; else it is the 95% interval around a share "
-        "of noisy copies."
-    )
-
-
-class Option(Moved):
-    """A way to a confidence, and what is proved of it."""
-
-    target: float
-    mode: Mode
-    tolerance: float | None = Field(description="Of a band.")
-    words: str
-    status: str
-    sentence: str
-    lower_bound: float
-    accepted: bool = Field(
-        description="Whether the model accepts it; if not, it is below the decision threshold, and "
-        "radius and robustness say nothing of an approval."
-    )
-    radius: float | None = Field(description="null: nothing of that size loses the decision.")
-    radius_exact: bool | None = Field(
-        description="Whether `radius` is the certified radius; else it is a proved lower bound. "
-        "null: the model certifies none."
-    )
-    robustness: Robustness
-    ranges: dict[str, Range] | None = Field(
-        description="Every allowed value within these holds, in any combination; null: not asked."
-    )
-
-
-class MaxConfidence(Moved):
-    """The most confident reachable option, by the moves that matter."""
-
-    most: float = Field(description="The highest confidence of all known allowed changes.")
-    at_most: float = Field(description="No allowed change has more confidence than this.")
-    worth: dict[str, float] = Field(description="The confidence lost without each change.")
-    proved: bool = Field(description="Whether no allowed change has more than `most`.")
-
-
-class Lifted(ResponseBody):
-    """A constraint which, lifted, would lead further."""
-
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
-
-    if_: str = Field(alias="if")
-    reachable: float
-    gain: float
-    proved: bool
-
-
-class Answers(ResponseBody):
-    """The answers for one person: options, and what is known for each confidence."""
-
-    person: dict[str, Value]
-    wanted: Value
-    confidence: float
-    refused: bool
-    decision_threshold: float
-    engine: str
-    extra_constraints: str
-    cost_name: str = Field(description="How changes add up to the costs here, such as L1.")
-    targets: list[Asked]
-    options: list[Option]
-    max_confidence: MaxConfidence | None
-    binding: list[Lifted] | None
-    binding_unfinished: int | None = Field(
-        description="How many constraints a limit left open; they may bind too."
-    )
-    binding_open: list[str] | None = Field(description="These constraints.")
-    certificate: dict[str, Any] | None = None
-
-
-class Frontier(ResponseBody):
-    """Steps of confidence, each at its least cost."""
-
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
-
-    person: dict[str, Value]
-    wanted: Value
-    complete: bool = Field(description="Whether no limit ended the search.")
-    resolution: float | None = Field(description="null: every step is given.")
-    from_: float = Field(alias="from", description="The confidence from which it is complete,")
-    to: float = Field(description="and up to which.")
-    ended_by: str | None = Field(description="The limit that ended the search, if one did.")
-    cost_name: str = Field(description="How changes add up to the costs here, such as L1.")
-    steps: list[Moved]
 
 
 class Verdict(ResponseBody):

@@ -13,7 +13,7 @@ from pydantic import AfterValidator
 from trust_recourse.answers.result import Result
 from trust_recourse.certificate import Certificate
 from trust_recourse.ledger import Ledger, Promise
-from trust_recourse.ledger.judging import check as judge
+from trust_recourse.ledger.compatibility import check as judge
 from trust_recourse.web import bodies
 from trust_recourse.web.problems import Problem
 from trust_recourse.web.questions import book, chosen, put, values, within

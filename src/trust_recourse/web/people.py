@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trust_recourse.io.scalars import plain
-from trust_recourse.schema.steps import multiple_below
+from trust_recourse.schema.derived import filled
+from trust_recourse.schema.multiples import multiple_below
 
 if TYPE_CHECKING:
     from trust_recourse import Feature, Recourse
@@ -18,7 +19,7 @@ def person_like(recourse: Recourse, seed: int = 0, tries: int = 64) -> dict[str,
     """A made-up person within the schema's bounds, whom the model refuses, if only just."""
     rng, schema = np.random.default_rng(seed), recourse.schema
     rows = np.array([[_some_code(feature, rng) for feature in schema] for _ in range(tries)])
-    rows = schema.filled(rows)
+    rows = filled(schema, rows)
     rows = rows[np.isfinite(rows).all(axis=1)]  # a division by 0 makes nobody
     told = recourse.confidences(rows)
     refused = np.where(told < recourse.decision_threshold, told, told - 2.0)

@@ -24,7 +24,7 @@ from trust_recourse.ledger import (
     PromiseClosedError,
 )
 from trust_recourse.report.letter import ProtectedReasonError, UnsignedReviewError
-from trust_recourse.report.profiles import LateLetterError, MissingFieldsError
+from trust_recourse.report.letter.profiles import LateLetterError, MissingFieldsError
 from trust_recourse.schema.errors import SchemaError
 from trust_recourse.web.state import Busy, TooLong
 

@@ -12,10 +12,12 @@ from typing import Any, TypeVar
 from fastapi import APIRouter, Request, Response
 
 from trust_recourse.answers.certifying import unproved
+from trust_recourse.answers.document import AnswerDocument, FrontierDocument, ranges_of
+from trust_recourse.answers.measurements import how_far, safety
 from trust_recourse.certificate import Certificate, CertificateError, check, why_not
 from trust_recourse.ledger import Promise
+from trust_recourse.ledger.letters import check_letter
 from trust_recourse.question import Target
-from trust_recourse.report.answers import answers, how_far, ranges, safety, steps
 from trust_recourse.report.letter import Letter
 from trust_recourse.report.pdf import pdf
 from trust_recourse.web import bodies
@@ -61,8 +63,8 @@ def question_routes(state: AppState) -> APIRouter:
             people=[bodies.Predicted(confidence=each, accepted=each >= line) for each in told],
         )
 
-    @routes.post("/recourse")
-    async def recourse(asked: bodies.Finding, request: Request) -> bodies.Answers:
+    @routes.post("/recourse", response_model=AnswerDocument)
+    async def recourse(asked: bodies.Finding, request: Request) -> dict[str, Any]:
         """The least that a person must change to be accepted with the confidences they name."""
         within(limits, asked)
         _certifiable(state.recourse.model, asked)
@@ -70,10 +72,10 @@ def question_routes(state: AppState) -> APIRouter:
         def job() -> dict[str, Any]:
             return found(state, asked)
 
-        return bodies.Answers.model_validate(await searched(request, job))
+        return await searched(request, job)
 
-    @routes.post("/frontier")
-    async def frontier(asked: bodies.Steps, request: Request) -> bodies.Frontier:
+    @routes.post("/frontier", response_model=FrontierDocument)
+    async def frontier(asked: bodies.Steps, request: Request) -> dict[str, Any]:
         """Steps of confidence that a person can buy, each at its least cost."""
         within(limits, asked)
 
@@ -84,9 +86,9 @@ def question_routes(state: AppState) -> APIRouter:
                 x, asked.confidence, resolution=asked.resolution, node_limit=asked.node_limit,
                 time_limit=seconds(state, asked),
             )  # fmt: skip
-            return steps(by, x, found)
+            return FrontierDocument.of(by, x, found).to_dict()
 
-        return bodies.Frontier.model_validate(await searched(request, job))
+        return await searched(request, job)
 
     @routes.post("/explain")
     async def explain(asked: bodies.Explaining, request: Request) -> dict[str, Any]:
@@ -156,10 +158,11 @@ def question_routes(state: AppState) -> APIRouter:
 def found(state: AppState, asked: bodies.Finding) -> dict[str, Any]:
     """The answers to a question as plain values, with the proof if that is asked for."""
     result = put(state, asked, certify=asked.certificate)
-    wide = ranges(result) if asked.ranges else None
-    told = answers(result, safety(result), how_far(result), wide)
+    wide = ranges_of(result) if asked.ranges else ()
     proved = asked.certificate and "not_found" not in result.status.values()
-    return {**told, "certificate": result.certificate().to_dict() if proved else None}
+    proof = result.certificate().to_dict() if proved else None
+    told = AnswerDocument.of(result, safety(result), how_far(result), wide, certificate=proof)
+    return told.to_dict()
 
 
 def _certifiable(model: Any, asked: bodies.Finding) -> None:
@@ -220,7 +223,7 @@ def _paper(state: AppState, asked: bodies.Writing, kept: Promise | None) -> tupl
         reviewed_by=asked.reviewed_by, time_limit=SECONDS,
     )  # fmt: skip
     if kept is not None:
-        kept.check_letter(note.record(), datetime.now(UTC))
+        check_letter(kept, note.record(), datetime.now(UTC))
     if asked.format == "pdf":
         return note, pdf(note.document)
     return note, (note.html() if asked.format == "html" else note.text()).encode()

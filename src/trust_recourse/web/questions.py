@@ -13,7 +13,7 @@ from trust_recourse.answers.result import Result
 from trust_recourse.ledger import Ledger
 from trust_recourse.question import Option, question
 from trust_recourse.schema import Schema
-from trust_recourse.search.engines import BY_TRIAL, UNREAD
+from trust_recourse.search.engines import BLACK_BOX, UNREAD
 from trust_recourse.web.bodies import Person, Question, Rules
 from trust_recourse.web.problems import Problem
 from trust_recourse.web.state import AppState, Limits
@@ -45,7 +45,7 @@ def bounded(recourse: Recourse, asked: question.Question, limits: Limits) -> que
     """The question, its search ended by the limits where it has none of its own."""
     if recourse.proves(asked.engine):
         return replace(asked, time_limit=min(asked.time_limit or limits.seconds, limits.seconds))
-    by_itself = BY_TRIAL[UNREAD if asked.engine == "auto" else asked.engine].trials
+    by_itself = BLACK_BOX[UNREAD if asked.engine == "auto" else asked.engine].trials
     return replace(asked, n_trials=asked.n_trials or min(by_itself, limits.trials))
 
 

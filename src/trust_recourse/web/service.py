@@ -17,9 +17,9 @@ from trust_recourse import __version__
 from trust_recourse.io.cancel import Cancelled
 from trust_recourse.io.scalars import plain
 from trust_recourse.web import bodies
+from trust_recourse.web.auth import Auth
+from trust_recourse.web.body_limit import BodyLimit
 from trust_recourse.web.document import Worked, document
-from trust_recourse.web.guard import Guard
-from trust_recourse.web.intake import Intake
 from trust_recourse.web.ledger_routes import ledger_routes
 from trust_recourse.web.metrics import MEDIA, Counting, Counts
 from trust_recourse.web.people import person_like
@@ -66,8 +66,8 @@ def service(state: AppState, *, key: str | None = None) -> FastAPI:
     app.include_router(question_routes(state))
     app.include_router(ledger_routes(state))
     app.include_router(_about(state, counts, example))
-    app.add_middleware(Intake, limits=state.limits, proofs=PROOFS)
-    app.add_middleware(Guard, key=key)
+    app.add_middleware(BodyLimit, limits=state.limits, proofs=PROOFS)
+    app.add_middleware(Auth, key=key)
     app.add_middleware(Counting, counts=counts)
     whole = app.build_middleware_stack
     app.build_middleware_stack = lambda: Policy(whole())  # type: ignore[method-assign]
@@ -108,10 +108,7 @@ class _Example:
         level = round((low + best) / 2 if best > low else (now + best) / 2, 2)
         worked = Worked(person, min(max(level, 0.03), 0.99))
         asked = bodies.Finding.model_validate(worked.requests["/v1/recourse"])
-        told = bodies.Answers.model_validate(found(self.state, asked))
-        return Worked(
-            person, worked.level, {"/v1/recourse": told.model_dump(by_alias=True, mode="json")}
-        )
+        return Worked(person, worked.level, {"/v1/recourse": found(self.state, asked)})
 
 
 def _about(state: AppState, counts: Counts, example: _Example) -> APIRouter:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from trust_recourse.answers.plausibility import plausible_by
 from trust_recourse.io.cancel import Cancelled, cancellable, check
 from trust_recourse.question.vocabulary import TIME_LIMIT
-from trust_recourse.report.institution import Institution
+from trust_recourse.report.letter.institution import Institution
 from trust_recourse.web.people import person_like
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from trust_recourse.answers.explain import NAMED, explain, places, split
 from trust_recourse.io.wording import distance, floored
 from trust_recourse.models.factors import by_feature
 from trust_recourse.models.tsetlin.calibration import Calibrator
-from worlds import machine, paper_machine, random_machine
+from worlds import calibrate_by, conclude, confidence_from, machine, paper_machine, random_machine
 
 law = settings(max_examples=60)
 LINKS = st.sampled_from(worlds.LINKS)
@@ -34,7 +34,7 @@ def two_rows(seed, **settings):
     """A machine with some inclusions of 0 and of 1, and the cells of two of its rows."""
     model, X = random_machine(seed, features=3, **settings)
     rows = X[np.random.default_rng(seed).choice(len(X), 2, replace=False)]
-    return model, rows, model.cells_of(model.schema_.encode(rows))
+    return model, rows, model.machine_.grid.cells(model.schema_.encode(rows))
 
 
 def plain_slopes(model, q):
@@ -45,7 +45,7 @@ def plain_slopes(model, q):
         return p * (1 - p) * signed
     ends = np.repeat(q[None, None], 2, axis=0).repeat(len(q), axis=1)
     ends[0, range(len(q)), range(len(q))], ends[1, range(len(q)), range(len(q))] = 0.0, 1.0
-    low, high = (model.confidence_from(part) for part in ends)
+    low, high = (confidence_from(model, part) for part in ends)
     return high - low
 
 
@@ -64,23 +64,23 @@ def test_slopes_are_what_firing_a_clause_gains(seed, link, n_clauses, T):
 def test_shares_are_the_aumann_shapley_integral_and_the_shapley_value(seed, link):
     model, _, (a, b) = two_rows(seed, n_clauses=4, link=link, T=1)
     shares = split(model, a, b).clauses
-    qa, qb = model.firing_at(np.stack([a, b]))
+    qa, qb = model.machine_.firing_at(np.stack([a, b]))
     # a fine midpoint rule along the path
     t = (np.arange(400) + 0.5) / 400
     path = np.mean([plain_slopes(model, qa + s * (qb - qa)) for s in t], axis=0) * (qb - qa)
     np.testing.assert_allclose(shares, path, atol=1e-5)
     assert shares.sum() == pytest.approx(
-        float(np.diff(model.confidence_from(np.stack([qa, qb])))[0])
+        float(np.diff(confidence_from(model, np.stack([qa, qb])))[0])
     )
     if link == "logistic":  # not multilinear, so orders of single moves tell something else
         return
     # the average over orders in which the clauses move, one by one
     value = np.zeros(4)
     for order in itertools.permutations(range(4)):
-        q, before = qa.copy(), float(model.confidence_from(qa[None])[0])
+        q, before = qa.copy(), float(confidence_from(model, qa[None])[0])
         for j in order:
             q[j] = qb[j]
-            after = float(model.confidence_from(q[None])[0])
+            after = float(confidence_from(model, q[None])[0])
             value[j] += (after - before) / math.factorial(4)
             before = after
     np.testing.assert_allclose(shares, value, atol=1e-12)
@@ -152,7 +152,7 @@ def test_where_a_calibrator_jumps_people_see_raw_shares():
     near = next(j for j in range(1, len(X)) if 1e-3 < abs(raw[j] - raw[0]) < 0.02)
     jumping = copy(model)
     low, high = sorted((raw[0], raw[near]))
-    jumping.calibrator_ = Calibrator("isotonic", np.array([low, high]), np.array([0.1, 0.9]))
+    calibrate_by(jumping, Calibrator("isotonic", np.array([low, high]), np.array([0.1, 0.9])))
     points = [(str(j), X.iloc[j], *X.to_numpy(float)[[j]], None, 0.0) for j in (0, near)]
     asked = places(Recourse(jumping), points)
     there = explain(asked, *asked.all)
@@ -186,9 +186,9 @@ def test_where_a_calibrator_is_flat_people_see_raw_shares():
 def test_a_clause_that_does_not_change_gets_nothing(seed, link):
     model, _, (a, b) = two_rows(seed, n_clauses=6, link=link, T=2)
     inclusion = model.inclusion_.copy()
-    owners = model._literals.owners
+    owners = model.machine_.literals.owners
     inclusion[0, np.isin(owners, np.flatnonzero(a != b))] = 0.0
-    model._conclude(inclusion)
+    conclude(model, inclusion)
     shares = split(model, a, b)
     assert shares.clauses[0] == 0
     np.testing.assert_array_equal(shares.features[:, 0], 0)
@@ -201,7 +201,7 @@ def test_feature_shares_are_the_integral_of_the_clauses_slope(seed, link):
     model, _, (a, b) = two_rows(seed, n_clauses=4, link=link, T=1)
     clauses = model.clauses()
     fa, fb = clauses.factors_at(np.stack([a, b]))
-    qa, qb = model.firing_at(np.stack([a, b]))
+    qa, qb = model.machine_.firing_at(np.stack([a, b]))
     t = (np.arange(400) + 0.5) / 400
     slope = np.mean([plain_slopes(model, qa + s * (qb - qa)) for s in t], axis=0)
     np.testing.assert_allclose(split(model, a, b).features, slope * by_feature(fa, fb), atol=1e-5)
@@ -217,9 +217,9 @@ def test_a_clause_whose_features_cancel_is_integrated_exactly():
     inclusion[1] = [0.9, 0.0, 0.0, 0.0]
     inclusion[3] = [0.0, 0.0, 0.8, 0.0]
     inclusion[2] = [0.3, 0.3, 0.3, 0.3]
-    model._conclude(inclusion)
-    a, b = model.cells_of(model.schema_.encode(X[:2]))
-    qa, qb = model.firing_at(np.stack([a, b]))
+    conclude(model, inclusion)
+    a, b = model.machine_.grid.cells(model.schema_.encode(X[:2]))
+    qa, qb = model.machine_.firing_at(np.stack([a, b]))
     assert qa[0] == qb[0]
     assert (qa != qb).sum() == 2
     t = (np.arange(4000) + 0.5) / 4000
@@ -358,10 +358,10 @@ def test_some_random_points_are_fragile():
 
 def test_what_a_clause_states_is_where_it_fires_at_half_its_best():
     model, X, _ = machine(3)
-    clauses, cells = model.clauses(), model.cells_of(model.schema_.encode(X))
+    clauses, cells = model.clauses(), model.machine_.grid.cells(model.schema_.encode(X))
     holds = clauses.hold(cells)
     factors = clauses.factors_at(cells)
-    first, sizes = model._literals.grid.first_cell, model._literals.grid.sizes
+    first, sizes = model.machine_.grid.first_cell, model.machine_.grid.sizes
     best = np.array(
         [clauses.factors[a : a + n].max(axis=0) for a, n in zip(first, sizes, strict=True)]
     )
@@ -545,11 +545,11 @@ def test_alternatives_stand_in_brackets_and_a_contradiction_carries_nothing():
     inclusion[0, [at("year ≤ 60"), at("year > 63")]] = 1.0
     inclusion[2, [at("age ≤ 38"), at("age > 70")]] = 0.9
     inclusion[2, at("nodes ≤ 4")] = 0.9
-    model._conclude(inclusion)
+    conclude(model, inclusion)
     rules = model.rules()
     assert rules.rule[0] == "never fires, as it contradicts itself"
     assert rules.rule[2] == "(age ≤ 38 or age > 70) and nodes ≤ 4"
-    cells = model.cells_of(model.schema_.encode(X))
+    cells = model.machine_.grid.cells(model.schema_.encode(X))
     assert not model.clauses().hold(cells)[:, 0].any()
     assert model.clauses().hold(cells)[:, 2].any()
 

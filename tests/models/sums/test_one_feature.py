@@ -12,7 +12,7 @@ from scipy.stats import rankdata
 from trust_recourse import Schema
 from trust_recourse.models.readers import library as sums
 from trust_recourse.models.sums.one_feature import at_each_cell
-from trust_recourse.report.agreement import ranks
+from trust_recourse.report.model.agreement import ranks
 from trust_recourse.report.protected import uses
 
 DATA = Path(__file__).parents[2] / "data" / "libraries"

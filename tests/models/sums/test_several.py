@@ -36,7 +36,7 @@ from trust_recourse import (
 from trust_recourse.answers.plot import waterfall_info
 from trust_recourse.models.loading import load
 from trust_recourse.models.softmax import beside_strongest
-from trust_recourse.models.tsetlin import machines
+from trust_recourse.models.tsetlin import calibration
 from trust_recourse.models.tsetlin.calibration import temperature
 from trust_recourse.testing import check_cell_model
 
@@ -253,39 +253,23 @@ def test_a_machine_of_several_classes_is_kept_and_asked(machine, tmp_path):
     assert machine.predict(pd.DataFrame([option.x.astype(float)]))[0] == "high"
 
 
-def test_the_law_of_the_largest_vote_is_that_of_drawn_votes():
-    model = TMClassifier(6, link="vote", epochs=2, thresholds=2, random_state=0).fit(X, Y)
-    p, rng = model.predict_proba(X.head(3)), np.random.default_rng(0)
-    votes = []
-    for bank in model.banks_:
-        q = bank.clause_proba(X.head(3))
-        drawn = rng.random((20_000, *q.shape)) < q
-        votes.append((drawn * bank.polarity_).sum(axis=2))
-    won = np.stack(votes).argmax(axis=0)
-    for k in range(3):
-        np.testing.assert_allclose((won == k).mean(axis=0), p[:, k], atol=0.02)
-
-
-@pytest.mark.parametrize("link", ["logistic", "vote"])
-def test_bounds_on_a_machine_of_several_classes_hold(link):
-    given = {"link": link, "epochs": 3, "thresholds": 3, "random_state": 0}
+def test_bounds_on_a_machine_of_several_classes_hold():
+    given = {"link": "logistic", "epochs": 3, "thresholds": 3, "random_state": 0}
     judged = check_cell_model(TMClassifier(6, **given).fit(X, Y), X, n_boxes=60, n_questions=8)
     assert judged.conditions > 100
     assert judged.certificates == 16
 
 
 def test_what_several_classes_have_not_is_told(machine):
-    with pytest.raises(ValueError, match="take link='logistic' or 'vote'"):
-        TMClassifier().fit(X, Y)
+    for link in ("margin", "vote"):
+        with pytest.raises(ValueError, match=f"by link='{link}'; y holds 3 .* Set link='logistic'"):
+            TMClassifier(link=link).fit(X, Y)
     with pytest.raises(ValueError, match="3 classes: it is a map of one confidence; of several"):
         PTMClassifier(calibration="sigmoid").fit(X, Y)
     with pytest.raises(ValueError, match="with link='vote': it divides log-odds"):
         PTMClassifier(link="vote", calibration="temperature").fit(X, Y)
     with pytest.raises(AttributeError, match="of several see `banks_`"):
         machine.raw_confidence(X)
-    voting = TMClassifier(4, link="vote", epochs=1, random_state=0).fit(X, Y)
-    with pytest.raises(TypeError, match="who has the largest vote is no sum .* link='logistic'"):
-        Recourse(voting, wanted="high").find(X.iloc[0], 0.01).explain()
 
 
 def test_a_temperature_divides_all_log_odds_and_is_part_of_the_model(tmp_path, monkeypatch):
@@ -307,7 +291,7 @@ def test_a_temperature_divides_all_log_odds_and_is_part_of_the_model(tmp_path, m
 def _tempered(monkeypatch, by, given):
     """A machine whose rows held out are said to ask for this temperature."""
     seen = []
-    monkeypatch.setattr(machines, "temperature", lambda *rows: seen.append(rows) or by)
+    monkeypatch.setattr(calibration, "temperature", lambda *rows: seen.append(rows) or by)
     model = PTMClassifier(calibration="temperature", **given).fit(X, Y)
     ((scores, told),) = seen
     assert scores.shape == (len(X), 3)

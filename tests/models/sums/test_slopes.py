@@ -16,6 +16,7 @@ from trust_recourse.answers.robustness import copies
 from trust_recourse.models import Additive
 from trust_recourse.models.sums.slopes import Line, radius
 from trust_recourse.question import Target
+from trust_recourse.schema.noise import noise_rooms
 from trust_recourse.search.ranges import Range, loss_within
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -147,7 +148,9 @@ def test_strictly_within_the_radius_the_decision_is_kept_and_just_beyond_it_is_l
         rows = codes + ways * scale * r * rng.uniform(0, 1 - 1e-9, (2000, 1))
         assert (score.at_codes(rows) >= threshold).all()
         if norm == "linf":
-            beyond, within = (model.schema_.rooms(r * by, True) for by in (1 + 1e-6, 1 - 1e-6))
+            beyond, within = (
+                noise_rooms(model.schema_, r * by, True) for by in (1 + 1e-6, 1 - 1e-6)
+            )
             assert score.worst_at(codes, beyond) <= threshold + 1e-9
             assert score.worst_at(codes, within) >= threshold - 1e-9
 
@@ -198,7 +201,7 @@ def test_the_cheapest_with_room_is_that_of_enumeration(seed):
     codes = a_row(rng, model.schema_)
     room, score = float(rng.choice([0.01, 0.1, 0.3])), model.score_of(1)
     continuous = bool(rng.random() < 0.5)
-    rooms = model.schema_.rooms(room, continuous)
+    rooms = noise_rooms(model.schema_, room, continuous)
     rows = Rows.of(model.schema_, codes, cost, model, 1, rng)
     level = float(np.clip(rng.choice(rows.confidence), 0.02, 0.98))
     target = Target(level)

@@ -14,7 +14,7 @@ from trust_recourse import PTMClassifier, Schema, TMClassifier
 from trust_recourse.models.tsetlin.links import Logistic
 from trust_recourse.report.protected import uses
 from trust_recourse.schema import SchemaError
-from worlds import LINKS, paper_machine
+from worlds import LINKS, conclude
 
 KINDS = {
     "plain": (PTMClassifier, {"n_states": 8, "validation_fraction": 0.0}),
@@ -45,9 +45,9 @@ def people(seed=0, n=150):
 
 def confidences(model):
     """At every combination of cells, one axis a feature."""
-    sizes = model._literals.grid.sizes
+    sizes = model.machine_.grid.sizes
     cells = np.array(list(product(*map(range, sizes))), np.int32)
-    return model.confidence_at(cells).reshape(sizes)
+    return model.machine_.confidence_at(cells).reshape(sizes)
 
 
 @settings(max_examples=12)
@@ -64,9 +64,9 @@ def test_monotone_machines_are_monotone_on_every_pair_of_cells(seed, kind, link,
     made, more = KINDS[kind]
     model = made(12, s=2.0, T=4, epochs=3, link=link, schema=schema, random_state=0, **more)
     model.fit(X, y)
-    if isinstance(model._link, Logistic):  # and with whatever weights
+    if isinstance(model.machine_.link, Logistic):  # and with whatever weights
         weights = np.random.default_rng(seed).random(12) * 5
-        model._conclude(model.inclusion_, Logistic(weights, 0.1))
+        conclude(model, model.inclusion_, Logistic(weights, 0.1))
     M = confidences(model)
     known = M[: M.shape[0] - 1]  # the cell of missing values is exempt
     for axis, way, at in ((0, income, known), (2, grade, M)):
@@ -92,7 +92,7 @@ def test_protected_features_are_not_learnt_from_unless_it_is_said(kind):
     made, more = KINDS[kind]
     more = more | {"s": 4.0, "epochs": 3, "schema": schema, "random_state": 0}
     model = made(12, **more).fit(X, y)
-    own = model._literals.owners == 3
+    own = model.machine_.literals.owners == 3
     assert own.sum() == 4
     assert (model.inclusion_[:, own] == 0.0).all()
     assert (model.inclusion_[:, ~own] > 0.0).any()
@@ -115,17 +115,6 @@ def test_a_file_keeps_what_was_said(tmp_path):
     assert model.schema_["age"].monotone == "increasing"
     model.partial_fit(X, y)
     assert np.diff(confidences(model), axis=1).min() >= 0
-
-
-def test_a_file_that_names_no_such_settings_is_of_a_machine_before_them(tmp_path, patients):
-    X, y = patients
-    old = paper_machine(epochs=1, random_state=0).fit(X, y)
-    for name in ("binning", "validation_fraction", "use_protected"):
-        del old._settings[name]
-    old.save(tmp_path / "m")
-    model = PTMClassifier.load(tmp_path / "m")
-    assert (model.binning, model.validation_fraction, model.use_protected) == ("rows", 0.0, True)
-    assert model.fingerprint_ == old.fingerprint_
 
 
 def test_monotone_is_of_what_has_an_order():

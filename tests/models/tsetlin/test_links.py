@@ -14,7 +14,7 @@ from sklearn.model_selection import train_test_split
 import reference
 from trust_recourse import PTMClassifier, Recourse, TMClassifier
 from trust_recourse.models.tsetlin import links
-from worlds import enumerated, machine, random_machine
+from worlds import conclude, enumerated, machine, random_machine
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +112,7 @@ def test_a_balance_but_for_rounding_is_a_tie():
     inclusion = np.random.default_rng(0).random(model.inclusion_.shape) ** 3
     inclusion[1::2] = inclusion[0::2]
     weights = np.repeat(np.random.default_rng(1).random(4), 2)
-    model._conclude(inclusion[::-1], links.Logistic(weights[::-1].copy(), 0.0))
+    conclude(model, inclusion[::-1], links.Logistic(weights[::-1].copy(), 0.0))
     assert (model.predict_proba(X)[:, 1] == 0.5).all()
     assert (model.predict(X) == 1).all()
 
@@ -179,7 +179,7 @@ def test_a_target_is_an_interval_of_numbers_to_the_last_float(
 )
 def test_weights_of_any_size_are_searched_as_by_enumeration(seed, size, intercept, wanted, rank):
     model, X, rng = machine(seed, "logistic")
-    model._conclude(model.inclusion_, links.Logistic(size * rng.random(6), intercept))
+    conclude(model, model.inclusion_, links.Logistic(size * rng.random(6), intercept))
     recourse = Recourse(model, cost="l1", wanted=wanted)
     x = X.iloc[int(rng.integers(len(X)))]
     _, costs, p = enumerated(recourse, x)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import reference
 from trust_recourse import PTMClassifier, Schema
+from trust_recourse.models.statements import statement
 from trust_recourse.models.tsetlin import inference
 from trust_recourse.models.tsetlin.literals import Literals, choose_thresholds
 
@@ -130,7 +131,7 @@ def test_statements_name_sets_of_cells():
         (0, (1, 1, 1, 1, 1, 0)): "debt is known",
     }
     for (f, cells), text in say.items():
-        assert literals.grid.statement(f, np.array(cells, bool)) == text
+        assert statement(literals.grid, f, np.array(cells, bool)) == text
 
 
 def test_a_missing_value_is_a_cell_of_its_own_and_meets_no_condition():

@@ -15,7 +15,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from trust_recourse import Feature, PTMClassifier, Recourse, Schema, TMClassifier
-from worlds import paper_machine
+from worlds import conclude, paper_machine
 
 MACHINES = [PTMClassifier, TMClassifier]
 
@@ -230,7 +230,7 @@ def test_classes(patients):
     X, y = patients
     with pytest.raises(ValueError, match="only one class, 1"):
         PTMClassifier(epochs=1).fit(X, np.ones(306, int))
-    with pytest.raises(ValueError, match="Only binary classification.*here 3 .0, 1, 2."):
+    with pytest.raises(ValueError, match="Only binary .*y holds 3 classes .0, 1, 2.. Set link="):
         PTMClassifier(epochs=1, link="margin").fit(X, np.arange(306) % 3)
     with pytest.raises(ValueError, match="one class|1 row|one row|minimum"):
         PTMClassifier(epochs=1).fit(X.head(1), y.head(1))
@@ -315,7 +315,7 @@ def test_a_prediction_is_a_function_of_the_row_alone(model, patients):
     twin = PTMClassifier(20, 4, epochs=1, link="margin", random_state=0).fit(X, np.arange(306) % 2)
     inclusion = np.random.default_rng(0).random(twin.inclusion_.shape) ** 3
     inclusion[1::2] = inclusion[0::2]  # each clause has its opposite: every vote is balanced
-    twin._conclude(inclusion)
+    conclude(twin, inclusion)
     assert (twin.predict_proba(X)[:, 1] == 0.5).all()
     assert (twin.predict(X) == 1).all()
 
@@ -345,4 +345,6 @@ def test_an_interrupted_machine_is_whole(patients, monkeypatch):
     monkeypatch.setattr("trust_recourse.models.tsetlin.training.Learner.epoch", interrupted)
     with pytest.raises(KeyboardInterrupt):
         machine.partial_fit(X, y)
-    np.testing.assert_allclose(machine._included(machine.states_), machine.inclusion_, atol=1e-12)
+    np.testing.assert_allclose(
+        machine.automata.included(machine.states_), machine.inclusion_, atol=1e-12
+    )

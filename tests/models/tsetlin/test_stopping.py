@@ -41,7 +41,7 @@ def test_learning_stops_two_epochs_after_the_best_which_is_kept(monkeypatch, cap
     assert len(judged) == best + 1 + stopping.PATIENCE < 40
     assert model.n_iter_ == best + 1
     np.testing.assert_allclose(model.inclusion_, kept[best], atol=1e-6)
-    np.testing.assert_allclose(model._included(model.states_), model.inclusion_, atol=1e-12)
+    np.testing.assert_allclose(model.automata.included(model.states_), model.inclusion_, atol=1e-12)
     assert f"log-loss {judged[-1]:.4f} on the rows it stops by" in capsys.readouterr().err
     model.partial_fit(X, y)
     assert model.n_iter_ == best + 2, "learning on goes on from the epoch kept"

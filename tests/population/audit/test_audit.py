@@ -667,7 +667,7 @@ def test_what_blocks_nobody_is_not_named_for_all(deep, loans):
     counts = dict.fromkeys(told.index, 0)
     for row in stuck.to_dict("records"):
         x = {name: row[f"from.{name}"] for name in schema.names}
-        for lifted in schema.lifted(x):
+        for lifted in schema.relaxations(x):
             found = Recourse(model, lifted.schema).find(x, 0.65, node_limit=5000)
             if found.options:
                 counts[lifted.sentence] += 1

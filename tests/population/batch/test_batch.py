@@ -694,7 +694,7 @@ def test_a_damaged_part_of_the_answers_is_made_again(recourse, file, tmp_path):
     batch.run(recourse, file, out, LEVEL, rows_per_part=40, n_jobs=1)
     assert alike(before, batch.read(out))
     (out / "_batch.json").write_text(json.dumps({"kind": "trust-recourse batch", "format": 99}))
-    with pytest.raises(BatchError, match="format 99; this version reads up to 2"):
+    with pytest.raises(BatchError, match="format 99; this version reads 1"):
         batch.read(out)
     (out / "_batch.json").unlink()
     with pytest.raises(BatchError, match="no batch was begun"):

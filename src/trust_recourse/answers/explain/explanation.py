@@ -270,13 +270,6 @@ def places(recourse: Recourse, points: Sequence[Asked]) -> Places:
 
 def _unexplained(model: Any) -> str:
     """Why a model has no explanation, and what to do."""
-    if getattr(model, "banks_", ()):
-        return (
-            f"a {type(model).__name__} of {len(model.classes_)} classes with link={model.link!r}: "
-            "who has the largest vote is no sum over rules, so no rule has a share in it; learn it "
-            "again with link='logistic' to have it explained. model.rules() lists the rules of "
-            "each class"
-        )
     return (
         "explanations need a PTMClassifier or TMClassifier, or a model that is a sum of terms, "
         f"such as trees; this model is {type(model).__name__}"

@@ -90,9 +90,9 @@ class RulePlaces(Places):
     def of(cls, recourse: Recourse, points: Sequence[Asked]) -> RulePlaces:
         """Ask the model's clauses about points."""
         clauses = recourse.model.clauses()
-        cells = recourse.model.cells_of(np.array([codes for _, _, codes, _, _ in points]))
+        cells = recourse.score.grid.cells(np.array([codes for _, _, codes, _, _ in points]))
         confidence = recourse.score.at(cells).tolist()
-        firing = recourse.model.firing_at(cells)
+        firing = recourse.model.machine_.firing_at(cells)
         holds, true = clauses.hold(cells), clauses.true(cells)
         tightens = np.clip(1.0 - (firing + clauses.empty), 0.0, 1.0)
         told = zip(points, confidence, cells, firing, holds, tightens, true, strict=True)
@@ -143,7 +143,7 @@ class RulePlaces(Places):
         """Confidence at each point if a clause were silent there, for each clause."""
         q = np.array([place.firing for place in self.all])
         raw = self.clauses.link.without(q)
-        yes = self.recourse.model.calibrated(raw.ravel()).reshape(q.shape)
+        yes = self.recourse.model.machine_.calibrated(raw.ravel()).reshape(q.shape)
         confidence = of_class(yes, self.recourse.wanted_at)
         return {place.name: row for place, row in zip(self.all, confidence, strict=True)}
 

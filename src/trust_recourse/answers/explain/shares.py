@@ -41,13 +41,13 @@ def split(model: Any, a: Cells, b: Cells) -> Shares:
     >>> from trust_recourse import PTMClassifier, haberman
     >>> X, y = haberman()
     >>> model = PTMClassifier(epochs=5, random_state=0).fit(X, y)
-    >>> a, b = model.cells_of(model.schema_.encode(X.iloc[:2]))
+    >>> a, b = model.machine_.grid.cells(model.schema_.encode(X.iloc[:2]))
     >>> change = float(np.diff(model.raw_confidence(X.iloc[:2]))[0])
     >>> abs(float(split(model, a, b).clauses.sum()) - change) < 1e-9
     True
     """
     clauses, both = model.clauses(), np.stack([a, b])
-    q = model.firing_at(both)
+    q = model.machine_.firing_at(both)
     mean_slope = clauses.link.mean_slopes(*q)
     return Shares(mean_slope * (q[1] - q[0]), mean_slope * by_feature(*clauses.factors_at(both)))
 
@@ -61,6 +61,6 @@ def feature_shares(model: Any, wanted: int, own: Floats, others: Floats) -> Floa
     if not hasattr(model, "clauses"):
         parts = model.parts_of(wanted)
         return np.array([parts.shares(own, row).sum(axis=0) for row in others])
-    a, *rest = model.cells_of(np.concatenate([own[None], others]))
+    a, *rest = model.machine_.grid.cells(np.concatenate([own[None], others]))
     sign = 1.0 if wanted == 1 else -1.0
     return np.array([sign * split(model, a, b).features.sum(axis=1) for b in rest])

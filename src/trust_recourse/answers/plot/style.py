@@ -15,6 +15,7 @@ import numpy as np
 
 from trust_recourse.io.extras import needed
 from trust_recourse.io.wording import significant
+from trust_recourse.schema.display import marked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,7 +82,7 @@ def numbered(ax: Axes, along: Feature, up: Feature) -> None:
 
 
 def _number(feature: Feature, x: float) -> str:
-    return feature.marked(x, significant(x, 10).replace(",", ""))
+    return marked(feature, x, significant(x, 10).replace(",", ""))
 
 
 def wrapped(text: str, width: int = 36) -> str:

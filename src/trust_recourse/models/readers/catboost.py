@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trust_recourse.io import strict_json
+from trust_recourse.io.arrays import Floats, Ints
 from trust_recourse.io.extras import needed
 from trust_recourse.io.wording import some
 from trust_recourse.models.readers.city_hash import city_hash
@@ -30,7 +31,6 @@ from trust_recourse.models.readers.columns import (
     order_of,
     rows,
 )
-from trust_recourse.models.seam import Floats, Ints
 from trust_recourse.models.sums.classes import ClassSums, summed_apart
 from trust_recourse.models.sums.ensemble import Bools, Link, SumModel, labels, listed
 from trust_recourse.schema import Feature, Schema

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 import pandas as pd
 
+from trust_recourse.io.arrays import Floats, Ints
 from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import shortened, some
-from trust_recourse.models.seam import Floats, Ints
 from trust_recourse.models.sums.ensemble import ZERO, Bools, Tree, labels, listed, longest
 from trust_recourse.schema import Feature, Schema
 from trust_recourse.schema.errors import BLANK

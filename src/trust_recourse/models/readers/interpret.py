@@ -16,12 +16,13 @@ import numpy as np
 import pandas as pd
 
 from trust_recourse.io import strict_json
+from trust_recourse.io.arrays import Floats, Ints
 from trust_recourse.io.extras import needed
 from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import some
+from trust_recourse.models.grid import Grid
 from trust_recourse.models.readers.columns import Columns, UnreadableError, order_of
 from trust_recourse.models.readers.fitted_state import attributes
-from trust_recourse.models.seam import Floats, Grid, Ints
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.classes import ClassSums
 from trust_recourse.models.sums.ensemble import labels, listed

@@ -15,21 +15,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from trust_recourse.io import isolated
+from trust_recourse.io import subprocesses
+from trust_recourse.io.arrays import Floats
+from trust_recourse.io.deferred import defer_seldom
 from trust_recourse.io.files import FileError
 from trust_recourse.io.frames import as_pandas, single
-from trust_recourse.io.later import put_off
 from trust_recourse.io.wording import some
 from trust_recourse.models.readers.columns import Columns, UnreadableError
 from trust_recourse.models.readers.contents import Content, contents
 from trust_recourse.models.readers.formats import opened
 from trust_recourse.models.readers.steps import People
-from trust_recourse.models.seam import Floats
 from trust_recourse.models.sums import store
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.classes import ClassSums
 from trust_recourse.models.sums.ensemble import SumModel, labels, listed
 from trust_recourse.schema import Schema
+from trust_recourse.schema.derived import check_rows
 
 __all__ = ["Additive", "ClassSums", "SumModel", "UnreadableError", "adopt"]
 
@@ -84,7 +85,7 @@ def adopt(
     """
     given, X = X, as_pandas(X)
     if isinstance(X, pd.DataFrame) and schema.derived:
-        schema.check_rows(X[list(schema.names)])
+        check_rows(schema, X[list(schema.names)])
     if isinstance(model, (str, os.PathLike)):
         named = X is None or isinstance(X, pd.DataFrame)
         read = imported(model, schema, X if named else pd.DataFrame(X, None, schema.names)).model
@@ -336,9 +337,9 @@ def several(
 
 def _begin(parent: int, memory: int) -> None:
     """What a process that reads files begins with."""
-    isolated.end_with(parent)
-    isolated.limit_memory(memory)
-    put_off()
+    subprocesses.end_with(parent)
+    subprocesses.limit_memory(memory)
+    defer_seldom()
 
 
 def _allowing_blanks(given: Any, schema: Schema) -> Read | None:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from trust_recourse.io.arrays import Floats
 from trust_recourse.models.readers.columns import alike
 from trust_recourse.models.readers.steps import (
     TINY,
@@ -24,7 +25,6 @@ from trust_recourse.models.readers.steps import (
     cuts_at,
     recut,
 )
-from trust_recourse.models.seam import Floats
 from trust_recourse.models.sums.ensemble import (
     BEFORE_ZERO,
     ZERO,

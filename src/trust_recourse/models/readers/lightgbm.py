@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from trust_recourse.io.arrays import Floats
 from trust_recourse.io.extras import needed
 from trust_recourse.io.wording import some
 from trust_recourse.models.readers.columns import (
@@ -25,7 +26,6 @@ from trust_recourse.models.readers.columns import (
     rows,
 )
 from trust_recourse.models.readers.fitted_state import Identity, attributes
-from trust_recourse.models.seam import Floats
 from trust_recourse.models.sums.classes import ClassSums, summed_apart
 from trust_recourse.models.sums.ensemble import BEFORE_ZERO, ZERO, Link, SumModel, labels, listed
 from trust_recourse.schema import Schema

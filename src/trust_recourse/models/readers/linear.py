@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from trust_recourse.io.arrays import Floats
 from trust_recourse.models.readers.columns import Columns, UnreadableError, rows, told_apart
 from trust_recourse.models.readers.fitted_state import attributes
-from trust_recourse.models.seam import Floats
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.classes import ClassSums
 from trust_recourse.models.sums.ensemble import labels, listed

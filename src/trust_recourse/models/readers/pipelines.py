@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from trust_recourse.io.arrays import Floats
 from trust_recourse.io.wording import some
 from trust_recourse.models.readers.columns import Columns, UnreadableError, order_of
 from trust_recourse.models.readers.fitted_state import attributes, state_of
 from trust_recourse.models.readers.lifting import Lifted, Terms, added_up
 from trust_recourse.models.readers.steps import People, Stage, walked
-from trust_recourse.models.seam import Floats
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.classes import ClassSums
 from trust_recourse.models.sums.ensemble import Calibration, SumModel, labels, listed

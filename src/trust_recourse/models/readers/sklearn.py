@@ -17,6 +17,7 @@ from zipfile import ZipFile
 import numpy as np
 import pandas as pd
 
+from trust_recourse.io.arrays import Floats
 from trust_recourse.io.extras import needed
 from trust_recourse.io.wording import some
 from trust_recourse.models.readers.columns import (
@@ -29,7 +30,6 @@ from trust_recourse.models.readers.columns import (
     rows,
 )
 from trust_recourse.models.readers.fitted_state import attributes, state_of
-from trust_recourse.models.seam import Floats
 from trust_recourse.models.sums.classes import ClassSums, summed_apart
 from trust_recourse.models.sums.ensemble import Link, SumModel
 from trust_recourse.schema import Schema

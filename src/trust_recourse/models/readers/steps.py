@@ -16,10 +16,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from trust_recourse.io.arrays import Floats, Ints
 from trust_recourse.io.wording import some
 from trust_recourse.models.floats import floats_at, places_of
 from trust_recourse.models.readers.columns import UnreadableError
-from trust_recourse.models.seam import Floats, Ints
 from trust_recourse.models.sums.ensemble import labels, listed
 from trust_recourse.schema import Feature, Schema
 
@@ -83,7 +83,9 @@ class People:
 
     def rows(self, codes: Floats) -> Any:
         """Rows of codes; the first code that means missing stands for all."""
-        return self({f: np.asarray(each.decode(codes[:, f])) for f, each in enumerate(self.schema)})
+        return self(
+            {f: np.asarray(each.codes.decode(codes[:, f])) for f, each in enumerate(self.schema)}
+        )
 
     def table(self, X: pd.DataFrame) -> Any:
         """Rows as any table has them."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from trust_recourse.io import strict_json
+from trust_recourse.io.arrays import Floats
 from trust_recourse.io.extras import needed
 from trust_recourse.io.wording import some
 from trust_recourse.models.readers import ubjson
@@ -28,7 +29,6 @@ from trust_recourse.models.readers.columns import (
     rows,
 )
 from trust_recourse.models.readers.fitted_state import attributes
-from trust_recourse.models.seam import Floats
 from trust_recourse.models.sums.classes import ClassSums, summed_apart
 from trust_recourse.models.sums.ensemble import Link, SumModel, listed
 from trust_recourse.schema import Feature, Schema

@@ -16,15 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse import _native
+from trust_recourse.io.arrays import Cells, Floats, Ints
 from trust_recourse.io.files import FileError
 from trust_recourse.models import model_file
+from trust_recourse.models.grid import Grid
+from trust_recourse.models.kernel import Kernel
 from trust_recourse.models.parts import Parts, Words
-from trust_recourse.models.seam import Cells, Floats, Grid, Ints, Kernel, Score, of_class
+from trust_recourse.models.seam import Score, of_class
 from trust_recourse.models.sums.parts import PointParts, TableParts
 from trust_recourse.models.sums.tables import Pair
 from trust_recourse.question import decided
 from trust_recourse.schema import Schema
-from trust_recourse.schema.steps import ratio
+from trust_recourse.schema.multiples import ratio
 
 POINTS = Words(
     "points", "bin", "features",

@@ -14,23 +14,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from trust_recourse.io.arrays import Cells, Floats, Ints
 from trust_recourse.models import knapsack
 from trust_recourse.models.fixing import fixed
+from trust_recourse.models.grid import Grid
+from trust_recourse.models.identity import Same
 from trust_recourse.models.on_cells import numbered
-from trust_recourse.models.seam import (
+from trust_recourse.models.seam import Score, of_class
+from trust_recourse.models.subproblem import (
     Candidates,
-    Cells,
     Condition,
-    Floats,
-    Grid,
-    Ints,
+    FlatCandidates,
     Reduction,
-    Row,
-    Same,
-    Score,
-    Solved,
+    Solution,
     Wish,
-    of_class,
 )
 from trust_recourse.models.sums.additive import Additive, Points, logistic, summed
 from trust_recourse.models.sums.followed import BEYOND, Followed
@@ -38,7 +35,8 @@ from trust_recourse.models.sums.slopes import Line, noise, radius
 from trust_recourse.question import Radius
 from trust_recourse.question.cost import Cost
 from trust_recourse.schema import ActionSet, FeatureActions, Schema
-from trust_recourse.schema.steps import ratio
+from trust_recourse.schema.multiples import ratio
+from trust_recourse.schema.noise import steps_to_ends
 
 FEWEST = 256  # candidates from which on a question is reduced before it is searched
 
@@ -71,12 +69,12 @@ class CardScore(Score):
 
     def cheapest(
         self,
-        row: Callable[[], Row],
+        row: Callable[[], FlatCandidates],
         action_set: ActionSet,
         cost: Cost,
         least: float,
         most_nodes: float,
-    ) -> Solved | None:
+    ) -> Solution | None:
         """By the knapsack of all candidates."""
         del cost
         given, first = row(), self.grid.first_cell
@@ -181,12 +179,12 @@ class SlopedScore(Score):
 
     def cheapest(
         self,
-        row: Callable[[], Row],
+        row: Callable[[], FlatCandidates],
         action_set: ActionSet,
         cost: Cost,
         least: float,
         most_nodes: float,
-    ) -> Solved | None:
+    ) -> Solution | None:
         """By a knapsack that has a line for each number with a slope, where none is cut."""
         card, sign, own, ends = self.card, self.sign, action_set.own, action_set.ends
         known, free = _lines(Same(action_set.schema), Same(card)), ends[0] <= ends[1]
@@ -204,7 +202,7 @@ class SlopedScore(Score):
             at = self.grid.first_cell.repeat(np.diff(given.first)) + given.cells
             points = sign * card.worth_at(at, given.codes)
         else:
-            given, points = Row(own, known.none, np.zeros(len(own)), known.first), mine
+            given, points = FlatCandidates(own, known.none, np.zeros(len(own)), known.first), mine
         parts = np.array([cost.l0, cost.l1, cost.l2])
         return _bought(
             given, _Sums(sign * card.base, mine, points), lines, parts, least, most_nodes
@@ -280,7 +278,7 @@ class SlopedScore(Score):
         """The features that may move."""
         each = zip(schema, codes.tolist(), steps.tolist(), strict=True)
         return [
-            self._line(f, code, feature.scale, step, *feature.reach(code))
+            self._line(f, code, feature.scale, step, *steps_to_ends(feature, code))
             for f, (feature, code, step) in enumerate(each)
             if not (math.isnan(step) or math.isnan(code))
         ]
@@ -464,8 +462,8 @@ def _lines(schema: Same, card: Same) -> _Lines:
 
 
 def _bought(
-    row: Row, sums: _Sums, lines: Floats, parts: Floats, least: float, most_nodes: float
-) -> Solved | None:
+    row: FlatCandidates, sums: _Sums, lines: Floats, parts: Floats, least: float, most_nodes: float
+) -> Solution | None:
     """The cheapest among candidates and on lines that may have so much confidence."""
     if not 0.0 < least < 1.0:
         return None
@@ -477,11 +475,11 @@ def _bought(
     sack = knapsack.Sack(row.costs, gains, row.first, lines, parts)
     found = knapsack.cheapest(sack, needed, most_nodes)
     if found is None or found.point is None:
-        return None if found is None else Solved(None, found.nodes)
+        return None if found is None else Solution(None, found.nodes)
     codes = row.codes[np.maximum(found.point, 0)]
     for f in np.flatnonzero(found.point < 0).tolist():
         codes[f] = knapsack.code(lines[f], int(found.point[f]))
-    return Solved(codes, found.nodes)
+    return Solution(codes, found.nodes)
 
 
 # ---------------------------------------------------------------- fewer candidates

@@ -13,12 +13,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from trust_recourse.io.arrays import Cells, Floats, Ints
 from trust_recourse.models import model_file
+from trust_recourse.models.grid import Grid
 from trust_recourse.models.leads import Part
 from trust_recourse.models.on_cells import numbered
 from trust_recourse.models.parts import Parts
 from trust_recourse.models.readers.columns import UnreadableError
-from trust_recourse.models.seam import Cells, Floats, Grid, Ints, Score
+from trust_recourse.models.seam import Score
 from trust_recourse.models.softmax import Bank, Fewer, LeadScore, softmax
 from trust_recourse.models.sums.additive import Additive, Points
 from trust_recourse.models.sums.ensemble import Leaves, Link, SumModel, Tree

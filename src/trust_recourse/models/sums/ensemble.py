@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from trust_recourse import _native
+from trust_recourse.io.arrays import Cells, Floats, Ints
 from trust_recourse.models import model_file
 from trust_recourse.models.floats import first_float
+from trust_recourse.models.grid import Grid
 from trust_recourse.models.parts import Parts, Words
-from trust_recourse.models.seam import Cells, Floats, Grid, Ints, Score
+from trust_recourse.models.seam import Score
 from trust_recourse.models.sums.parts import LeafParts
 from trust_recourse.question import decided
 from trust_recourse.schema import Feature, Schema

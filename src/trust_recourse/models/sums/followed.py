@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trust_recourse.models.seam import Floats
+from trust_recourse.io.arrays import Floats
 from trust_recourse.question.cost import MOST_COST, Cost, Units
 from trust_recourse.schema import ActionSet, Feature, FeatureActions, SchemaError
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from trust_recourse.models.seam import Cells, Floats
+    from trust_recourse.io.arrays import Cells, Floats
     from trust_recourse.models.sums.ensemble import SumModel
 
 

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import comb
 
+from trust_recourse.io.arrays import Cells, Floats, Ints
 from trust_recourse.models.parts import Bools, BoxParts
-from trust_recourse.models.seam import Cells, Floats, Ints
+from trust_recourse.models.statements import statement
 
 if TYPE_CHECKING:
     from trust_recourse.models.sums.ensemble import Leaves
@@ -145,7 +146,7 @@ class PointParts(BoxParts):
         for f, (feature, points) in enumerate(zip(self.grid.schema, self.points, strict=True)):
             slopes = (self.scale * self.slopes[f]).tolist()
             for cell, number in enumerate((self.scale * points).tolist()):
-                told = self.grid.statement(f, np.arange(len(points)) == cell) or "any"
+                told = statement(self.grid, f, np.arange(len(points)) == cell) or "any"
                 unit = f" and {slopes[cell]:+g} per {feature.unit or 'unit'}" * (slopes[cell] != 0)
                 rows.append([feature.title, told, f"{number:+g}{unit}"])
         return ("feature", "bin", self.words.score), rows

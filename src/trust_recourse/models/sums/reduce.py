@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trust_recourse import _native
-from trust_recourse.models.seam import Floats, Ints
+from trust_recourse.io.arrays import Floats, Ints
 from trust_recourse.models.sums.ensemble import Bools
 from trust_recourse.models.sums.layout import FIRST, TERM_LEAF, D, H, T, compact
 

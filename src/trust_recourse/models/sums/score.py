@@ -7,16 +7,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from trust_recourse.io.arrays import Cells, Floats
 from trust_recourse.models.on_cells import OnCells, numbered
-from trust_recourse.models.seam import (
-    MOST_INTERVALS,
-    Candidates,
-    Cells,
-    Condition,
-    Floats,
-    Reduction,
-    Score,
-)
+from trust_recourse.models.seam import MOST_INTERVALS, Score
+from trust_recourse.models.subproblem import Candidates, Condition, Reduction
 from trust_recourse.models.sums.ensemble import SumModel
 from trust_recourse.models.sums.layout import H, layout
 from trust_recourse.models.sums.reduce import Asked, Reduced, Sum, reduced

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from trust_recourse.io.arrays import Cells, Floats, Ints
 from trust_recourse.models.on_cells import numbered
-from trust_recourse.models.seam import Candidates, Cells, Floats, Ints, Reduction, Wish
 from trust_recourse.models.softmax import (
     Lead,
     LeadScore,
@@ -19,6 +19,7 @@ from trust_recourse.models.softmax import (
     shares,
     tangent_at,
 )
+from trust_recourse.models.subproblem import Candidates, Reduction, Wish
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.card import logit
 from trust_recourse.models.sums.classes import ClassSums, PointBank
@@ -27,7 +28,8 @@ from trust_recourse.models.sums.slopes import Line
 from trust_recourse.question import Radius
 from trust_recourse.question.cost import Cost
 from trust_recourse.schema import ActionSet, Schema
-from trust_recourse.schema.steps import moved
+from trust_recourse.schema.multiples import moved
+from trust_recourse.schema.noise import noise_room, steps_to_ends
 
 COARSE = 32  # parts of a number's range, at most, among which a first answer is looked for
 LOOKS, NEARER = 4, 0.7  # how often, and what is so much cheaper as to look again
@@ -223,7 +225,9 @@ class SlopedLead(Lead):
         behind, goal = np.delete(totals - totals[self.wanted], self.wanted), -logit(threshold)
 
         def kept(r: float) -> bool:
-            gained = sum((self._gained(f, codes[f], schema[f].room(r, False)) for f in levels), 0.0)
+            gained = sum(
+                (self._gained(f, codes[f], noise_room(schema[f], r, False)) for f in levels), 0.0
+            )
             return _joined(behind + r * steep + gained, self.strongest) < goal
 
         if not steep.any() and kept(ALL):
@@ -270,7 +274,9 @@ class SlopedLead(Lead):
             away, here, step = rng.normal(size=DRAWS) * deviation[f], codes[f], float(steps[f])
             there = here + away
             if step > 0.0:
-                counts = np.clip(np.rint(away / step), *self.grid.schema[f].reach(float(here)))
+                counts = np.clip(
+                    np.rint(away / step), *steps_to_ends(self.grid.schema[f], float(here))
+                )
                 there = moved(np.full(DRAWS, here), step, counts)
             drawn += (self._worth(f, there) - self._worth(f, codes[f : f + 1])).T
         kept = float((logistic(lead(drawn, self.wanted, self.strongest)) >= threshold).mean())

@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from trust_recourse.models.seam import Floats
+from trust_recourse.io.arrays import Floats
 from trust_recourse.question import Radius
-from trust_recourse.schema.steps import steps_to
+from trust_recourse.schema.multiples import steps_to
 
 MOST_BOXES = 20_000  # of the search for a radius
 FEW_BOXES = 64  # of that on steps

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trust_recourse.io.arrays import Floats
 from trust_recourse.models.model_file import (
     DECISION,
     Arrays,
@@ -24,7 +25,6 @@ from trust_recourse.models.model_file import (
     labels,
     require,
 )
-from trust_recourse.models.seam import Floats
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.classes import ClassSums
 from trust_recourse.models.sums.ensemble import Calibration, Link, SumModel, Tree, longest, together

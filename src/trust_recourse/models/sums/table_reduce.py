@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.models.seam import Floats, Ints
+from trust_recourse.io.arrays import Floats, Ints
 from trust_recourse.models.sums.tables import Pair, Tables
 
 Bools = NDArray[np.bool_]

@@ -7,16 +7,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from trust_recourse.io.arrays import Cells, Floats
 from trust_recourse.models.on_cells import OnCells, numbered
-from trust_recourse.models.seam import (
-    Candidates,
-    Cells,
-    Condition,
-    Floats,
-    Reduction,
-    Score,
-    of_class,
-)
+from trust_recourse.models.seam import Score, of_class
+from trust_recourse.models.subproblem import Candidates, Condition, Reduction
 from trust_recourse.models.sums.additive import Additive, logistic
 from trust_recourse.models.sums.table_reduce import Asked, Less, reduced
 from trust_recourse.models.sums.tables import Pair, Tables, atoms_of

@@ -25,7 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trust_recourse import _native
-from trust_recourse.models.seam import Floats, Ints, Kernel
+from trust_recourse.io.arrays import Floats, Ints
+from trust_recourse.models.kernel import Kernel
 from trust_recourse.models.sums.layout import FIRST, HEAD, C, D, H
 
 # in the head of a layout, where those of terms stand: how many pairs there are, and where parts

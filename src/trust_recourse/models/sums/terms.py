@@ -22,7 +22,8 @@ from functools import cached_property
 import numpy as np
 
 from trust_recourse import _native
-from trust_recourse.models.seam import Floats, Ints, Kernel
+from trust_recourse.io.arrays import Floats, Ints
+from trust_recourse.models.kernel import Kernel
 from trust_recourse.models.sums.layout import TERM_LEAF, H, T, told
 
 

@@ -10,18 +10,26 @@ its weights are, and there is nothing on top.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import log_softmax
+from sklearn.base import clone
 
+from trust_recourse.io.frames import as_pandas
 from trust_recourse.models.floats import first_float, last_float_before
+
+if TYPE_CHECKING:
+    from trust_recourse.models.tsetlin.machines import Machine
 
 Method = Literal["isotonic", "sigmoid"]
 Setting = Method | Literal["temperature"]
 
+CALIBRATION_FOLDS = 5
 HOTTEST = 20.0  # and its inverse the coldest
 
 
@@ -97,3 +105,50 @@ class Calibrator:
         """The greatest raw confidence whose calibrated value is at most the target."""
         found = last_float_before(lambda m: self(m) > target)
         return None if math.isinf(found) else found
+
+
+def calibrate(
+    model: Machine, X: Any, y: Any, target: NDArray[Any], rng: np.random.Generator
+) -> tuple[Calibrator | None, float]:
+    """The calibrator of a machine's settings and the temperature, by rows held out of learning.
+
+    There is one of them at most: without a calibrator it is None, without a temperature 1.
+    """
+    method = model.calibration
+    if method is None:
+        return None, 1.0
+    if method == "temperature":
+        scores = np.zeros((len(target), len(model.classes_)))
+        for held, machine, rows in _folds(model, X, y, target, rng):
+            found = machine.totals(machine.schema_.encode(rows))
+            scores[held, -found.shape[1] :] = found
+        return None, temperature(scores, np.asarray(target, np.int64))
+    raw = np.empty(len(target))
+    for held, machine, rows in _folds(model, X, y, target, rng):
+        raw[held] = machine.raw_confidence(rows)
+    return Calibrator.fit(method, raw, target), 1.0
+
+
+def _folds(
+    model: Machine, X: Any, y: Any, target: NDArray[Any], rng: np.random.Generator
+) -> Iterator[tuple[NDArray[np.intp], Machine, Any]]:
+    """Rows held out of learning, a machine that learnt from all others, and their values."""
+    from sklearn.model_selection import StratifiedKFold  # loads much
+
+    folds = min(CALIBRATION_FOLDS, int(np.bincount(target, minlength=2).min()))
+    if folds < 2:
+        raise ValueError(
+            f"calibration={model.calibration!r} needs at least 2 rows of each class to hold "
+            f"some out, given {folds}; set calibration=None"
+        )
+    X = as_pandas(X)
+    rows = X if isinstance(X, pd.DataFrame) else np.asarray(X)
+    labels = np.asarray(y)
+    split = StratifiedKFold(folds, shuffle=True, random_state=int(rng.integers(2**31)))
+    for learnt, held in split.split(np.zeros(len(target)), target):
+        machine = clone(model).set_params(
+            calibration=None, random_state=int(rng.integers(2**31)), schema=model.schema_
+        )
+        take = rows.iloc if isinstance(rows, pd.DataFrame) else rows
+        machine.fit(take[learnt], labels[learnt])
+        yield held, machine, take[held]

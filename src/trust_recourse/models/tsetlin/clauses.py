@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from trust_recourse.models.seam import all_of
+from trust_recourse.models.statements import all_of, statement
 from trust_recourse.models.tsetlin import inference
 from trust_recourse.models.tsetlin.links import Link, Logistic
 from trust_recourse.models.tsetlin.literals import Literals
@@ -104,7 +104,7 @@ class Clauses:
         if self.never[j]:
             return "never fires, as it contradicts itself"
         grid = self.literals.grid
-        parts = [grid.statement(f, stated[:, j]) for f, stated in enumerate(of_features)]
+        parts = [statement(grid, f, stated[:, j]) for f, stated in enumerate(of_features)]
         strongest = self.strongest(j, 2)
         return all_of(parts) or (f"weak: {strongest}" if strongest else "weak")
 

@@ -4,13 +4,16 @@
     Logistic   M = σ(R), R = b + Σ_j w_j p_j q_j, weights w ≥ 0, p_j the polarity of a clause
 
 M rises with every clause that votes for class 1 and falls with every other, whichever the link.
+Several classes have a sum R_k each, and the probability of a class is the softmax of these; the
+weights of all are fitted together.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,24 +23,12 @@ from trust_recourse.models.tsetlin import inference
 Floats = NDArray[np.float64]
 Layout = tuple[Any, Any, Any, Any, int]
 
-STEPS, ONE_STEP, LINEAR = 0, 1, 2  # g rises in equal steps, in one alone, or there is no g
-ROUNDING = 1e-12  # products in another order may differ from a prediction's by rounding
 TIE = 1e-13  # a confidence of one half but for rounding is a tie
 PENALTY = 0.5  # of half the squares of the weights; ½ to 2 did best out of fold on seven tables
 MOST_WEIGHT = 1e6  # far beyond, a clause that fires would always be all there is
 STEPS_NEAR = 30  # of the fit that begins with the weights of an epoch before
 MOST_ROWS = 200_000  # that weights are fitted on
 MOST_NUMBERS = 1 << 25  # of firing probabilities held for it
-
-
-class Scale(NamedTuple):
-    """A link as the kernel counts: its own number is (score − lowest) / width, within 0 and 1."""
-
-    kind: int  # STEPS, ONE_STEP or LINEAR
-    parts: tuple[Floats, Floats, Floats]
-    lowest: float = 0.0
-    width: float = 1.0
-    rounding: float = 0.0
 
 
 class Link(ABC):
@@ -49,7 +40,7 @@ class Link(ABC):
 
     @abstractmethod
     def raw_of(self, score: Floats) -> Floats:
-        """The raw confidence that a score stands for: what `Scale` is a scale of."""
+        """The raw confidence that a score stands for."""
 
     @abstractmethod
     def drawn(
@@ -68,10 +59,6 @@ class Link(ABC):
     @abstractmethod
     def without(self, q: Floats) -> Floats:
         """(n, C): raw confidence if one clause were silent."""
-
-    @abstractmethod
-    def scale(self, most: Floats, empty: Floats, order: Any, features: int) -> Scale:
-        """What the kernel needs, of clauses in this order that fire with at most so much."""
 
     @property
     @abstractmethod
@@ -130,16 +117,6 @@ class Votes(Link):
         """M is linear in each q_j, so silence takes q_j times its slope away."""
         return np.clip(self.raw(q)[:, None] - q * self.slopes(q), 0.0, 1.0)
 
-    def scale(self, most: Floats, empty: Floats, order: Any, features: int) -> Scale:
-        """M itself, by the steps of g."""
-        del most, empty, order, features
-        steps = np.append(np.diff(self.g), 0.0)
-        rise = np.maximum.accumulate(steps)
-        fall = np.maximum.accumulate(steps[::-1])[::-1]
-        # the vote link has one step, so that slopes matter
-        kind = ONE_STEP if np.count_nonzero(steps) == 1 else STEPS
-        return Scale(kind, (self.g, rise, fall))
-
     @property
     def counts(self) -> NDArray[np.bool_]:
         """All of them."""
@@ -161,7 +138,6 @@ class Logistic(Link):
 
     def __init__(self, weights: Floats, intercept: float) -> None:
         self.weights, self.intercept = weights, float(intercept)
-        self.error = 0.0  # of the score, by what was left out
 
     @classmethod
     def fit(cls, q: Floats, y: NDArray[np.int8], near: Logistic | None = None) -> Self:
@@ -194,13 +170,6 @@ class Logistic(Link):
         found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=ends, options=how).x
         return cls(np.maximum(found[:C], 0.0), float(found[C]))
 
-    @classmethod
-    def of_signed(cls, signed: Floats, intercept: float, error: float = 0.0) -> Self:
-        """Of clauses whose votes and weights are told in one, and what was left out of them."""
-        made = cls(np.abs(signed), intercept)
-        made.signed, made.error = signed, error
-        return made
-
     def divided(self, by: float) -> Logistic:
         """With log-odds that are so many times smaller."""
         ends = -MOST_WEIGHT, MOST_WEIGHT
@@ -226,7 +195,7 @@ class Logistic(Link):
 
     def raw_of(self, score: Floats) -> Floats:
         """σ, but one half within a tie."""
-        return _tied(inference.logistic(score))
+        return confidence_of(score)
 
     def drawn(
         self, cells: Any, layout: Layout, inclusion: Floats, n_passes: int, rng: Any
@@ -259,24 +228,6 @@ class Logistic(Link):
         """σ(R − w_j p_j q_j)."""
         return self.raw_of(self.score(q)[:, None] - q * self.signed)
 
-    def scale(self, most: Floats, empty: Floats, order: Any, features: int) -> Scale:
-        """R over its reachable range, with room around it for what rounding may do to a sum.
-
-        A product of d factors and a sum of C of them are off by so many roundings of their size.
-        """
-        C, signed = len(most), self.signed[order]
-        low, high = (
-            self.intercept + (part * most).sum()
-            for part in (np.minimum(signed, 0.0), np.maximum(signed, 0.0))
-        )
-        size = 1.0 + abs(self.intercept) + float((np.abs(signed) * (most + empty)).sum())
-        reach = max(high - low, size / 2.0**20)
-        lowest, width = float(low - reach / 8.0), float(1.25 * reach)
-        rounding = ROUNDING + 16.0 * (C + features + 4) * 2.0**-53 * size / width
-        rounding += self.error / width
-        line = np.append(signed, self.intercept - lowest) / width
-        return Scale(LINEAR, (line, np.array([rounding]), np.empty(0)), lowest, width, rounding)
-
     @property
     def counts(self) -> NDArray[np.bool_]:
         """Those with a weight."""
@@ -299,16 +250,47 @@ def signs(n_clauses: int) -> Floats:
     return np.where(np.arange(n_clauses) % 2 == 0, 1.0, -1.0)
 
 
-def by_turns(signed: Floats) -> NDArray[np.int64]:
-    """An order in which clauses vote for and against by turns, as the kernel has them.
+def fit_together(q: Sequence[Floats], y: NDArray[np.int64]) -> tuple[Logistic, ...]:
+    """The weights ≥ 0 and the intercepts of all classes with the least penalised log-loss.
 
-    Where there are fewer of one kind, one more that weighs nothing, and never fires, fills in.
+    The squares of the weights are penalised, and one row more of each class, at which no clause
+    fires, keeps the intercepts from saying that a chance is 0 or 1.
     """
-    ways = np.flatnonzero(signed >= 0.0), np.flatnonzero(signed < 0.0)
-    found = np.full((max(1, *map(len, ways)), 2), len(signed))
-    for side, way in enumerate(ways):
-        found[: len(way), side] = way
-    return found.ravel()
+    K, C, n = len(q), q[0].shape[1], len(y)
+    sign, truth = signs(C), np.eye(len(q))[y]
+
+    def loss(at: Floats) -> tuple[float, Floats]:
+        w, b = at[: K * C].reshape(K, C), at[K * C :]
+        R = np.column_stack([of @ (sign * own) for of, own in zip(q, w, strict=True)]) + b
+        P, told = _softmax(R)
+        prior, none = _softmax(b[None])
+        total = -(told * truth).sum() - none.sum() + PENALTY / 2.0 * (w * w).sum()
+        off = P - truth
+        slopes = [sign * (of.T @ off[:, k]) for k, of in enumerate(q)]
+        ends = off.sum(axis=0) + K * prior[0] - 1.0
+        slope = np.concatenate([np.ravel(slopes) + PENALTY * w.ravel(), ends])
+        return total / (n + K), slope / (n + K)
+
+    from scipy.optimize import minimize  # loads much
+
+    start = np.concatenate([np.zeros(K * C), np.log((truth.sum(axis=0) + 1.0) / (n + K))])
+    ends = [(0.0, MOST_WEIGHT)] * (K * C) + [(-MOST_WEIGHT, MOST_WEIGHT)] * K
+    how = {"maxiter": 500, "maxfun": 1000, "ftol": 1e-12, "gtol": 1e-8}
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=ends, options=how).x
+    w, b = np.maximum(found[: K * C].reshape(K, C), 0.0), found[K * C :].tolist()
+    return tuple(Logistic(own, base) for own, base in zip(w, b, strict=True))
+
+
+def _softmax(R: Floats) -> tuple[Floats, Floats]:
+    """Softmax, and its logarithm."""
+    told = R - R.max(axis=1, keepdims=True)
+    told = told - np.log(np.exp(told).sum(axis=1, keepdims=True))
+    return np.exp(told), told
+
+
+def confidence_of(score: Floats) -> Floats:
+    """σ of log-odds, but one half within a tie."""
+    return _tied(inference.logistic(score))
 
 
 def _tied(m: Floats) -> Floats:

@@ -19,10 +19,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.models.seam import Grid
+from trust_recourse.models.grid import Grid
 from trust_recourse.models.tsetlin import inference
 from trust_recourse.schema import Feature, Schema
-from trust_recourse.schema.feature import Kind
+from trust_recourse.schema.checks import Kind
 
 Thresholds = int | Literal["unique"]
 Binning = Literal["values", "rows"]

@@ -12,9 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
+from trust_recourse.io.arrays import Floats
 from trust_recourse.models.factors import by_feature
+from trust_recourse.models.grid import Grid
 from trust_recourse.models.parts import Bools, Parts, Words
-from trust_recourse.models.seam import Floats, Grid
 from trust_recourse.models.tsetlin import inference
 from trust_recourse.models.tsetlin.clauses import Clauses
 from trust_recourse.models.tsetlin.links import Logistic

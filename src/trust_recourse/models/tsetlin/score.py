@@ -1,124 +1,41 @@
-"""The machine on the seam: tables made once, bounds read off them, and each class's score.
-
-Notation: C clauses, j; d features, f; F_jf the factor of a cell; q_j + E_j = Π_f F_jf, where q_j is
-the probability that clause j fires. Two flat arrays hold a machine for the compiled bounds:
-
-    layout    d, C, where the tables below begin in `numbers` but for the last two, which link there
-              is, where those two begin, and for each feature its number of cells, the first row of
-              its range tables and its first cell
-    numbers   E (C) · the link, see `Scale`, in three tables
-              least and most factor of every run of 1, 2, 4, … cells (rows, C)
-              log F (cells, C), and the logarithms of least and most
-
-Clauses that vote for class 1 come first, C/2 of them, then those that vote against it. A link of
-votes is g (C + 1) · the greatest step of g up to each vote · and from it on, and the number that is
-bounded is M. A LINEAR one is u (C) and a constant · what rounding may do, and the number, of which
-M is a function, is the constant + Σ_j u_j q_j.
-"""
+"""The confidence of a machine's class on the seam: that of one machine, or of a mean of several."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from trust_recourse import _native
-from trust_recourse.models.seam import (
-    Cells,
-    Floats,
-    Grid,
-    Guess,
-    Kernel,
-    Score,
-    of_class,
-    yes_interval,
-)
-from trust_recourse.models.tsetlin.links import Link, Logistic, by_turns
+from trust_recourse.io.arrays import Cells, Floats
+from trust_recourse.models.seam import Score, of_class, yes_interval
+from trust_recourse.models.subproblem import Candidates, Reduction, Wish
+from trust_recourse.models.tsetlin.bounds import ClauseBounds
+from trust_recourse.models.tsetlin.links import Votes, confidence_of
+from trust_recourse.models.tsetlin.products import Products
+from trust_recourse.question.cost import Cost
+from trust_recourse.schema import ActionSet, Schema
 
 if TYPE_CHECKING:
-    from trust_recourse.models.tsetlin.machines import _Machine as Machine
+    from trust_recourse.models.tsetlin.fitted import FittedMachine
 
-FLOOR = 1e-30  # factors below it are taken as this where a logarithm is needed
 MANY = 1000  # rows from which on it pays to judge equal ones once, such as noisy copies
 
 
-class Tables(Kernel):
-    """Bounds on a link's number over boxes of cells; what it holds is fixed: threads may share it.
+class MachineScore(Score):
+    """The confidence of one of a machine's two classes.
 
-    For each feature the least and the greatest factor of every run of 1, 2, 4, … cells is
-    tabulated, so a range of any length costs two look-ups a clause.
+    The kernel's number is M of a link of votes, and a scale of the log-odds of a logistic one.
     """
 
-    def __init__(
-        self,
-        grid: Grid,
-        factors: Floats,  # (cells of all features, C); the clauses vote for and against by turns
-        empty: Floats,
-        link: Link,
-    ) -> None:
-        n_cells, first_cell = grid.sizes, grid.first_cell
-        d, C = len(n_cells), len(empty)
-        halves = np.concatenate([np.arange(0, C, 2), np.arange(1, C, 2)])
-        factors, empty = factors[:, halves], empty[halves]
-        tables = np.split(factors, first_cell[1:])
-        least = [_runs(table, np.minimum) for table in tables]
-        most = [_runs(table, np.maximum) for table in tables]
-        rows = np.cumsum([0, *map(len, least)])[:-1]
-        greatest = np.prod(np.maximum.reduceat(factors, first_cell), axis=0)
-        scale = link.scale(np.maximum(greatest - empty, 0.0), empty, halves, d)
-        self.lowest, self.width, self.rounding = scale.lowest, scale.width, scale.rounding
-        logs = np.log(np.maximum(factors, FLOOR))
-        parts = [
-            empty,
-            *scale.parts,
-            np.concatenate(least),
-            np.concatenate(most),
-            logs,
-            *(np.log(np.maximum(np.concatenate(t), FLOOR)) for t in (least, most)),
-        ]
-        starts = np.cumsum([0, *(part.size for part in parts)])[:-1]
-        each = np.column_stack([n_cells, rows, first_cell])
-        heads = [*starts[:7], scale.kind, *starts[7:]]
-        self.layout = np.array([d, C, *heads, *each.ravel()], np.int64)
-        self.numbers = np.concatenate([part.ravel() for part in parts])
+    kernel: ClauseBounds
 
-    @classmethod
-    def of_line(
-        cls, grid: Grid, factors: Floats, empty: Floats, signed: Floats, base: float, error: float
-    ) -> Tables:
-        """Of a weighted sum of clauses, votes and weights told in one: those that weigh nothing go.
-
-        Where there are fewer of one kind, clauses that never fire fill in.
-        """
-        weigh = np.flatnonzero(signed)
-        order = np.append(weigh, len(signed))[by_turns(signed[weigh])]
-        factors = np.column_stack([factors, np.ones(len(factors))])[:, order]
-        empty, signed = np.append(empty, 1.0)[order], np.append(signed, 0.0)[order]
-        return cls(grid, factors, empty, Logistic.of_signed(signed, base, error))
-
-    def score(self, number: Floats) -> Floats:
-        """The score of the link that a number stands for."""
-        return self.lowest + self.width * number
-
-    @cached_property
-    def native(self) -> _native.Machine:
-        """The compiled bounds and local search."""
-        return _native.Machine(self.numbers, self.layout)
-
-    @property
-    def guess(self) -> Guess:
-        """The local search: see `src/native/tsetlin/guess.hpp`."""
-        return self.native.guess
-
-
-class MachineScore(Score):
-    """The confidence of one of a machine's two classes by its votes; the kernel's number is M."""
-
-    kernel: Tables
-
-    def __init__(self, machine: Machine, kernel: Tables, grid: Grid, wanted: int) -> None:
-        self.machine, self.kernel, self.grid, self.wanted = machine, kernel, grid, wanted
+    def __init__(self, machine: FittedMachine, wanted: int) -> None:
+        self.machine, self.kernel, self.grid, self.wanted = (
+            machine, machine.kernel, machine.grid, wanted,
+        )  # fmt: skip
         self.rises = wanted == 1
 
     def at(self, cells: Cells) -> Floats:
@@ -131,36 +48,62 @@ class MachineScore(Score):
         return of_class(self.machine.confidence_at(rows[first]), self.wanted)[of]
 
     def confidence(self, number: Floats) -> Floats:
-        """The confidence that stands for raw M of class 1."""
-        return of_class(self.machine.calibrated(number), self.wanted)
+        """The confidence that stands for a number of the kernel."""
+        raw = self.machine.link.raw_of(self.kernel.score(number))
+        return of_class(self.machine.calibrated(raw), self.wanted)
 
     def interval(self, low: float, high: float) -> tuple[float, float]:
-        """The raw M of class 1 at which the confidence lies in [low, high]."""
-        return self.machine.raw_interval(*yes_interval(low, high, self.wanted))
+        """The numbers at which the confidence lies in [low, high]."""
+        if isinstance(self.machine.link, Votes):
+            return self.machine.raw_interval(*yes_interval(low, high, self.wanted))
+        return super().interval(low, high)
 
 
-class LogisticScore(MachineScore):
-    """The same by a logistic link, of whose score the kernel's number is a scale."""
+class MeanMachine:
+    """Machines of two classes with logistic links, as one model whose log-odds are their mean."""
+
+    def __init__(self, machines: Sequence[FittedMachine]) -> None:
+        self.classes_: NDArray[Any] = machines[0].classes
+        self.schema_: Schema = machines[0].literals.schema
+        every = Products.joined([machine.products for machine in machines])
+        self.products = every.weighted(np.full(len(machines), 1.0 / len(machines)))
+
+    def score_of(self, wanted: int) -> MeanScore:
+        """The logistic function of the mean log-odds of the class, and bounds on it."""
+        return MeanScore(self.products, wanted)
+
+
+class MeanScore(Score):
+    """One class's confidence by a sum of clauses.
+
+    The machines have many clauses and thresholds, so bounds are made for the cells of one question.
+    """
+
+    def __init__(self, products: Products, wanted: int) -> None:
+        self.products, self.wanted, self.rises = products, wanted, wanted == 1
+        self.grid = products.grid
+
+    @cached_property
+    def kernel(self) -> ClauseBounds:  # type: ignore[override]
+        """Bounds on the sum."""
+        return self.products.kernel()
+
+    def at(self, cells: Cells) -> Floats:
+        """Confidence at rows of cells."""
+        return of_class(confidence_of(self.products.at(cells)[:, 0]), self.wanted)
 
     def confidence(self, number: Floats) -> Floats:
         """The confidence that stands for a number of the kernel."""
-        return super().confidence(self.machine._link.raw_of(self.kernel.score(number)))
+        return of_class(confidence_of(self.kernel.score(number)), self.wanted)
 
-    def interval(self, low: float, high: float) -> tuple[float, float]:
-        """The numbers at which the confidence lies in [low, high]; the last ones are kept."""
-        return Score.interval(self, low, high)
-
-
-def _runs(table: Floats, extreme: np.ufunc) -> Floats:
-    """Extremes of all runs of 1, 2, 4, … rows, one level under another, each as long as the table.
-
-    Where a run would pass the end it is cut short there; such rows are never asked for.
-    """
-    levels = [table]
-    width = 1
-    while 2 * width <= len(table):
-        below = levels[-1]
-        shifted = np.concatenate([below[width:], np.repeat(below[-1:], width, axis=0)])
-        levels.append(extreme(below, shifted))
-        width *= 2
-    return np.concatenate(levels)
+    def listed(
+        self, features: Sequence[Candidates], action_set: ActionSet, cost: Cost, wish: Wish
+    ) -> Reduction:
+        """On the cells of these values alone."""
+        del action_set, cost, wish
+        kept, fewer = [], []
+        for each in features:
+            cells, at = np.unique(each.cells, return_inverse=True)
+            kept.append(cells.astype(np.int64))
+            fewer.append(each._replace(cells=at.astype(np.int32)))
+        return Reduction(fewer, MeanScore(self.products.on(kept), self.wanted))

@@ -1,189 +1,201 @@
-"""A machine as arrays and a JSON header, and back: what goes into a model file.
+"""A fitted machine as arrays and a JSON header, and back: what goes into a model file.
 
-`restore` believes nothing: each part is checked for type, shape and range before it is used, and
-an error names the part.
+`restored` trusts nothing: each part is checked for type, shape and range before it is used, and an
+error names the part.
 """
 
 from __future__ import annotations
 
 import numbers
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from trust_recourse.models.model_file import DECISION, Arrays, decision, labels, require
+from trust_recourse.models import model_file
+from trust_recourse.models.model_file import DECISION, Arrays, Header, decision, labels, require
 from trust_recourse.models.tsetlin.calibration import Calibrator
-from trust_recourse.models.tsetlin.links import MOST_WEIGHT, Logistic
+from trust_recourse.models.tsetlin.fitted import FittedMachine
+from trust_recourse.models.tsetlin.learning import banks_of
+from trust_recourse.models.tsetlin.links import MOST_WEIGHT, Link, Logistic, Votes
 from trust_recourse.models.tsetlin.literals import Literals
+from trust_recourse.models.tsetlin.settings import check_settings, resting_vote
 from trust_recourse.schema import Schema
 
+if TYPE_CHECKING:
+    from trust_recourse.models.tsetlin.machines import Machine
 
-def content(model: Any) -> tuple[Arrays, dict[str, Any]]:
+Made = TypeVar("Made", bound="Machine")
+HEADER = {
+    "machine", "settings", "schema", "own_schema", "columns", "classes", "classes_dtype", "n_iter",
+    "calibration",
+}  # fmt: skip
+SHARED = {"thresholds", "n_thresholds"}  # by all banks
+OWN = {"inclusion", "dominance"}  # of each bank, with its number in the name if there are several
+WEIGHTS = {"weights", "intercept"}
+CALIBRATION = {"calibration_x", "calibration_y"}
+
+
+def content(model: Machine) -> tuple[Arrays, Header]:
     """Everything but the states, which only learning needs."""
-    settings = {k: v for k, v in model._settings.items() if k != "schema"}  # as it was fitted
-    seed = settings["random_state"]
+    machine, settings = model.machine_, dict(model.settings_)
+    own_schema, seed = settings.pop("schema") is not None, settings["random_state"]
     settings["random_state"] = int(seed) if isinstance(seed, numbers.Integral) else None
     header = {
         "machine": type(model).__name__,
         "settings": {k: v.item() if isinstance(v, np.generic) else v for k, v in settings.items()},
         "schema": model.schema_.to_dict(),
-        "own_schema": model._settings["schema"] is not None,
+        "own_schema": own_schema,
         "columns": list(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None,
-        "classes": model.classes_.tolist(),
-        "classes_dtype": model.classes_.dtype.str,
         "n_iter": model.n_iter_,
-        "calibration": None if model.calibrator_ is None else model.calibrator_.method,
+        **_about(machine),
         **decision(model),
     }
+    return _arrays(machine), header
+
+
+def states_of(model: Machine) -> Arrays:
+    """The states of the automata, of several classes for each bank; nothing once dropped."""
+    if model.states_ is None:
+        return {}
+    several = len(model.machine_.links) > 1
+    return _named("states", model.states_ if several else [model.states_])
+
+
+def fingerprint(machine: FittedMachine) -> str:
+    """SHA-256 of all that prediction depends on: how values are read, and the machine."""
+    arrays = {name: of for name, of in _arrays(machine).items() if "dominance" not in name}
+    if isinstance(machine.links[0], Votes):
+        arrays["link"] = machine.links[0].g
+    reads = [[f.name, f.kind, list(f.values), list(f.missing)] for f in machine.literals.schema]
+    return model_file.fingerprint(arrays, {"reads": reads, **_about(machine)})
+
+
+def _about(machine: FittedMachine) -> Header:
+    calibrator = machine.calibrator
+    return {
+        "classes": machine.classes.tolist(), "classes_dtype": machine.classes.dtype.str,
+        "calibration": None if calibrator is None else calibrator.method,
+    }  # fmt: skip
+
+
+def _arrays(machine: FittedMachine) -> Arrays:
+    thresholds, banks = machine.literals.thresholds, machine.banks
     arrays: Arrays = {
-        "thresholds": np.concatenate([np.empty(0), *model.thresholds_]),
-        "n_thresholds": np.array([len(t) for t in model.thresholds_], np.int64),
+        "thresholds": np.concatenate([np.empty(0), *thresholds]),
+        "n_thresholds": np.array([len(t) for t in thresholds], np.int64),
+        **_named("inclusion", [bank.inclusion for bank in banks]),
+        **_named("dominance", [bank.dominance for bank in banks]),
     }
-    if model.banks_:
-        for k, bank in enumerate(model.banks_):
-            arrays |= {f"{name}.{k}": array for name, array in _learnt(bank).items()}
-        return arrays, header
-    arrays |= _learnt(model)
-    if model.calibrator_ is not None:
-        arrays["calibration_x"] = model.calibrator_.x
-        arrays["calibration_y"] = model.calibrator_.y
-    return arrays, header
+    links = [link for link in machine.links if isinstance(link, Logistic)]
+    arrays |= _named("weights", [link.weights for link in links])
+    arrays |= _named("intercept", [np.array([link.intercept]) for link in links])
+    if machine.calibrator is not None:
+        arrays |= {"calibration_x": machine.calibrator.x, "calibration_y": machine.calibrator.y}
+    return arrays
 
 
-def _learnt(model: Any) -> Arrays:
-    """What a machine of two classes learnt, or one of the banks of another."""
-    found: Arrays = {"inclusion": model.inclusion_, "dominance": model.dominance_}
-    return found | (model._link.arrays if isinstance(model._link, Logistic) else {})
+def _named(name: str, each: Any) -> Arrays:
+    """An array by its name; those of several banks by their numbers, too."""
+    return {f"{name}.{k}" if len(each) > 1 else name: of for k, of in enumerate(each)}
 
 
-def identity(model: Any) -> tuple[Arrays, dict[str, Any]]:
-    """All that prediction depends on and nothing else: how values are read, and the machine."""
-    arrays, header = content(model)
-    arrays = {name: array for name, array in arrays.items() if "dominance" not in name}
-    return arrays | ({} if model.banks_ else model._link.arrays), {
-        "reads": [[f.name, f.kind, list(f.values), list(f.missing)] for f in model.schema_],
-        **{part: header[part] for part in ("classes", "classes_dtype", "calibration")},
-    }
+# ---------------------------------------------------------------- reading
 
 
-HEADER = {
-    "machine", "settings", "schema", "own_schema", "columns", "classes", "classes_dtype", "n_iter",
-    "calibration",
-}  # fmt: skip
-ARRAYS = {"inclusion", "thresholds", "n_thresholds"}
-CALIBRATION = {"calibration_x", "calibration_y"}
-WEIGHTS = {"weights", "intercept"}
-
-
-def restore(model: Any, arrays: Arrays, header: dict[str, Any]) -> None:
-    """Make a machine with the header's settings the one that was saved."""
-    known = set(header) - DECISION == HEADER
-    require(known, "header", f"just {', '.join(sorted(HEADER))}")
-    if isinstance(header["classes"], list) and len(header["classes"]) > 2:
-        _restore_banks(model, arrays, header)
-        return
-    model.banks_ = ()
-    wanted = ARRAYS | (set() if header["calibration"] is None else CALIBRATION)
-    wanted |= WEIGHTS if model.link == "logistic" else set()
-    require(
-        set(arrays) - {"states", "dominance"} == wanted,
-        "arrays",
-        f"just {', '.join(sorted(wanted))}",
-    )
+def restored(kind: type[Made], arrays: Arrays, header: Header) -> Made:
+    """The estimator of a model file's contents."""
+    model = kind(**header["settings"])
+    check_settings(model)
+    expected = f"just {', '.join(sorted(HEADER))}"
+    require(set(header) - DECISION == HEADER, "header", expected)
     _restore_table(model, header)
-    model._settings = model.get_params(deep=False)
-    model._literals = Literals(model.schema_, _thresholds(arrays, len(model.schema_)))
-    model.calibrator_ = _calibrator(arrays, header["calibration"])
-
-    shape = (model.n_clauses, 2 * model._literals.n_literals)
-    inclusion = arrays["inclusion"]
-    require(
-        inclusion.dtype == np.float64 and inclusion.shape == shape, "inclusion", f"float64 {shape}"
-    )
-    require(bool(((inclusion >= 0) & (inclusion <= 1)).all()), "inclusion", "numbers from 0 to 1")
-    model.states_ = _states(model, arrays["states"], inclusion) if "states" in arrays else None
-    model.dominance_ = _dominance(arrays, len(inclusion))
-    _restore_decision(model, header)
-    model._conclude(inclusion.copy(), _weights(arrays, len(inclusion)))
-
-
-def _restore_banks(model: Any, arrays: Arrays, header: dict[str, Any]) -> None:
-    """A machine of several classes: each bank as if it was one of two."""
-    require(model.link != "margin", "settings", "a link of several classes")
-    require(header["calibration"] is None, "calibration", "none, of several classes")
-    _restore_table(model, header)
-    many = len(model.classes_)
-    own: list[Arrays] = [{} for _ in range(many)]
-    shared: Arrays = {}
-    for name, array in arrays.items():
-        part, _, place = name.partition(".")
-        if part in ("thresholds", "n_thresholds"):
-            require(not place, name, "one for all banks")
-            shared[part] = array
-        else:
-            require(place in map(str, range(many)), name, "one for each bank")
-            own[int(place)][part] = array
-    require(set(shared) == {"thresholds", "n_thresholds"}, "thresholds", "those of the banks")
-    banks = []
-    for each in own:
-        bank = type(model)(**model.get_params(deep=False))
-        two = {"classes": [False, True], "classes_dtype": "|b1"}
-        told = {name: value for name, value in header.items() if name not in DECISION}
-        restore(bank, each | shared, told | two | {"own_schema": True})
-        banks.append(bank)
-    model._settings, model.calibrator_ = model.get_params(deep=False), None
-    model._join(tuple(banks), None, None)
-    _restore_decision(model, header)
-
-
-def _restore_decision(model: Any, header: dict[str, Any]) -> None:
-    given = {name: header[name] for name in DECISION & header.keys()}
+    several = len(model.classes_) > 2
+    require(model.link == "logistic" or not several, "settings", "link='logistic', of several")
+    require(header["calibration"] is None or not several, "calibration", "none, of several classes")
+    literals = Literals(model.schema_, _thresholds(arrays, len(model.schema_)))
+    calibrator = _calibrator(arrays, header["calibration"])
+    banks = [_bank(model, each, literals) for each in _by_bank(model, arrays, header)]
+    inclusion, links, dominance, states = zip(*banks, strict=True)
+    machine = FittedMachine(
+        literals, model.classes_, np.concatenate(inclusion), links, np.concatenate(dominance),
+        calibrator,
+    )  # fmt: skip
+    whole = all(each is not None for each in states)
+    require(whole or not any(each is not None for each in states), "states", "those of all banks")
+    model.states_ = (states if several else states[0]) if whole else None
+    model.settings_ = model.get_params(deep=False)
+    model.become(machine)
     try:
-        model.decide(**given)
+        model.decide(**{name: header[name] for name in DECISION & header.keys()})
     except ValueError as error:
         require(False, "decision", str(error))
+    return model
 
 
-def _dominance(arrays: Arrays, clauses: int) -> Any:
-    """Unknown in a file of format 1, and where one class was not among the rows learnt from."""
-    given = arrays.get("dominance", np.full(clauses, np.nan))
-    sound = given.shape == (clauses,) and given.dtype == np.float64 and not (abs(given) > 1).any()
+def _by_bank(model: Machine, arrays: Arrays, header: Header) -> list[Arrays]:
+    """The arrays of each bank by their names, once there is nothing else."""
+    many = banks_of(model)
+    own = OWN | (WEIGHTS if model.link == "logistic" else set())
+    names = [[f"{name}.{k}" if many > 1 else name for name in sorted(own)] for k in range(many)]
+    states = [f"states.{k}" if many > 1 else "states" for k in range(many)]
+    expected = SHARED | {name for each in names for name in each}
+    expected |= set() if header["calibration"] is None else CALIBRATION
+    given = set(arrays) - set(states)
+    require(given == expected, "arrays", f"just {', '.join(sorted(expected))}")
+    found = [
+        {name: arrays[of] for name, of in zip(sorted(own), each, strict=True)} for each in names
+    ]
+    for each, of in zip(found, states, strict=True):
+        each |= {"states": arrays[of]} if of in arrays else {}
+    return found
+
+
+def _bank(
+    model: Machine, arrays: Arrays, literals: Literals
+) -> tuple[NDArray[np.float64], Link, NDArray[np.float64], NDArray[Any] | None]:
+    """Inclusion probabilities, link, dominance and states of one bank."""
+    clauses = model.n_clauses
+    inclusion, shape = arrays["inclusion"], (clauses, 2 * literals.n_literals)
+    sound = inclusion.dtype == np.float64 and inclusion.shape == shape
+    require(sound, "inclusion", f"float64 {shape}")
+    require(bool(((inclusion >= 0) & (inclusion <= 1)).all()), "inclusion", "numbers from 0 to 1")
+    dominance = arrays["dominance"]
+    sound = dominance.dtype == np.float64 and dominance.shape == (clauses,)
+    sound = sound and not (abs(dominance) > 1).any()  # unknown without rows of both classes
     require(bool(sound), "dominance", f"{clauses} numbers from −1 to 1")
-    return given.copy()
+    states = _states(model, arrays["states"], inclusion) if "states" in arrays else None
+    link: Link
+    if model.link == "logistic":
+        for name, size, least in (("weights", clauses, 0.0), ("intercept", 1, -MOST_WEIGHT)):
+            given = arrays[name]
+            sound = given.shape == (size,) and given.dtype == np.float64
+            sound = sound and bool(((given >= least) & (given <= MOST_WEIGHT)).all())
+            require(sound, name, f"float64 {(size,)}, from {least:g} to {MOST_WEIGHT:g}")
+        link = Logistic(arrays["weights"].copy(), float(arrays["intercept"][0]))
+    else:
+        link = Votes.named(model.link, clauses, resting_vote(model))
+    return inclusion.copy(), link, dominance.copy(), states
 
 
-def _weights(arrays: Arrays, clauses: int) -> Logistic | None:
-    if "weights" not in arrays:
-        return None
-    for name, shape, least in (("weights", (clauses,), 0.0), ("intercept", (1,), -MOST_WEIGHT)):
-        given = arrays[name]
-        sound = given.shape == shape and given.dtype == np.float64
-        sound = sound and bool(((given >= least) & (given <= MOST_WEIGHT)).all())
-        require(sound, name, f"float64 {shape}, from {least:g} to {MOST_WEIGHT:g}")
-    return Logistic(arrays["weights"].copy(), float(arrays["intercept"][0]))
-
-
-def _states(model: Any, states: Any, inclusion: Any) -> Any:
-    like = model._start(0, np.random.default_rng(0))
+def _states(model: Machine, states: Any, inclusion: Any) -> Any:
+    like = model.automata.start(1, 0, np.random.default_rng(0))
     expected = (*inclusion.shape, *like.shape[2:])
-    require(
-        states.dtype == like.dtype and states.shape == expected,
-        "states",
-        f"{like.dtype} {expected}",
-    )
+    fits = states.dtype == like.dtype and states.shape == expected
+    require(fits, "states", f"{like.dtype} {expected}")
     if states.ndim == 3:
         mass = states.sum(axis=2, dtype=np.float64)
         sound = (states >= 0).all() and (np.abs(mass - 1) < 1e-3).all()
     else:
         sound = (states >= 0).all() and (states < 2 * model.n_states).all()
     require(bool(sound), "states", "probabilities that sum to 1, or states from 0 to 2N − 1")
-    agrees = np.allclose(model._included(states), inclusion, rtol=0, atol=1e-6)
+    agrees = np.allclose(model.automata.included(states), inclusion, rtol=0, atol=1e-6)
     require(agrees, "states", "the inclusion probabilities of the array 'inclusion'")
     return states.copy()  # safetensors hands out read-only memory
 
 
-def _restore_table(model: Any, header: dict[str, Any]) -> None:
+def _restore_table(model: Machine, header: Header) -> None:
     """Columns and classes."""
     model.schema_ = Schema.from_dict(header["schema"], source="the model file")
     if header["own_schema"]:

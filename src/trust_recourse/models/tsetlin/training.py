@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -241,3 +242,77 @@ class BlockLearner(VectorLearner):
         """The clauses of one thread; they share nothing with another's."""
         begin, end = (self.clauses * (thread + step) // self.threads for step in (0, 1))
         self.blocks.settle(begin, end, due)
+
+
+# ---------------------------------------------------------------- automata
+
+
+class Automata(ABC):
+    """The states of a machine's automata: how they begin, how they learn, and what they include."""
+
+    @abstractmethod
+    def start(self, clauses: int, automata: int, rng: np.random.Generator) -> NDArray[Any]:
+        """States to begin with, (C, 2o) or (C, 2o, 2N)."""
+
+    @abstractmethod
+    def included(self, states: NDArray[Any]) -> NDArray[np.float64]:
+        """Inclusion probabilities of these states, (C, 2o)."""
+
+    @abstractmethod
+    def learner(
+        self, states: NDArray[Any], literals: Literals, s: float, T: float, allowed: Allowed
+    ) -> Learner:
+        """A learner of these states, in place."""
+
+
+@dataclass(frozen=True)
+class VectorAutomata(Automata):
+    """State vectors, of the probabilistic machine."""
+
+    n_states: int
+    keep: bool
+    n_jobs: int
+
+    def start(
+        self,
+        clauses: int,
+        automata: int,
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> NDArray[Any]:
+        """½ in each of the two middle states."""
+        return start_vectors(clauses, automata, self.n_states)
+
+    def included(self, states: NDArray[Any]) -> NDArray[np.float64]:
+        """What the vectors hold in their upper halves."""
+        return inclusion_of_vectors(states)
+
+    def learner(
+        self, states: NDArray[Any], literals: Literals, s: float, T: float, allowed: Allowed
+    ) -> Learner:
+        """In blocks, unless there are too few states."""
+        free = allowed is None or bool(allowed.all())
+        least = BlockLearner.LEAST_STATES if free else BlockLearner.LEAST_TO_FORBID
+        if self.keep or self.n_states < least:
+            return PlainLearner(states, literals, s, T, allowed, keep=self.keep)
+        return BlockLearner(states, literals, s, T, allowed, self.n_jobs)
+
+
+@dataclass(frozen=True)
+class IntegerAutomata(Automata):
+    """One state per automaton, of the ordinary machine."""
+
+    n_states: int
+
+    def start(self, clauses: int, automata: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Next to the middle, on a side drawn for each."""
+        return start_integers(clauses, automata, self.n_states, rng)
+
+    def included(self, states: NDArray[Any]) -> NDArray[np.float64]:
+        """0 or 1: whether a state is in the upper half."""
+        return np.asarray(states >= self.n_states, dtype=np.float64)
+
+    def learner(
+        self, states: NDArray[Any], literals: Literals, s: float, T: float, allowed: Allowed
+    ) -> Learner:
+        """Step by step."""
+        return IntegerLearner(states, self.n_states, literals, s, T, allowed)

@@ -14,7 +14,6 @@ from trust_recourse.population.batch.folder import (
     MANIFEST,
     manifest,
     part_name,
-    question_of,
     read_part,
 )
 from trust_recourse.population.batch.folder import parts as whole
@@ -45,7 +44,7 @@ class BatchFolder:
             whole(place)  # refuses one that is not finished
             parts = tuple(place / part_name(at) for at in range(told["parts"]))
             schema = Schema.from_dict(told["schema"], source=str(place / MANIFEST))
-            question_of(told), tuple(told["keep"])
+            Question.from_dict(told["question"]), tuple(told["keep"])
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"{place / MANIFEST}: damaged ({error!r}); run the batch again"
@@ -72,7 +71,7 @@ class BatchFolder:
     @property
     def question(self) -> Question:
         """What the batch asked for everybody."""
-        return question_of(self.told)
+        return Question.from_dict(self.told["question"])
 
     @property
     def fingerprint(self) -> str | None:

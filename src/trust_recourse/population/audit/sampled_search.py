@@ -130,7 +130,7 @@ class Asking:
         """The constraints of which one, lifted, would be enough; and whether all were decided."""
         mine = self.recourse
         found, decided = [], True
-        for relaxation in mine.schema.lifted(dict(x), mine.cost.functions):
+        for relaxation in mine.schema.relaxations(dict(x), mine.cost.functions):
             other = mine.replaced(relaxation.schema)
             (status,) = other.ask(dict(x), self.question).status.values()
             if status in REACHED:

@@ -116,7 +116,9 @@ def answer(frame: pd.DataFrame, job: Job, keep: Sequence[str] = ()) -> pd.DataFr
         if name not in frame.columns:
             known = [str(column) for column in frame.columns]
             hint = near(name, known) or f"; the columns are {some(known)}"
-            raise SchemaError(f"no column {name!r}{hint}{schema.way_to_derive(name)}")
+            raise SchemaError(
+                f"no column {name!r}{hint}{schema[name].how_computed if name in schema else ''}"
+            )
     people = zip(*(_values(feature, frame[feature.name]) for feature in schema), strict=True)
     rows = _merged(people, job) if job.merge else [_told(x, job) for x in people]
     return pd.concat([frame[list(keep)], _frame(rows, job.columns, frame.index)], axis=1)
@@ -163,7 +165,7 @@ def _told(values: tuple[Any, ...], job: Job) -> dict[str, Any]:
     }
     for option in result.options[: _has_first(result)]:
         told |= dict(zip(_headed("to.", names), option.x.tolist(), strict=True))
-        pulled = len(set(option.changes) & set(recourse.schema.levers))
+        pulled = len(set(option.changes) & set(recourse.schema.actionable))
         told |= _chosen(option, pulled, result.words(option))
         if job.radius:
             certified = result.quick_radius()

@@ -25,13 +25,11 @@ import pandas as pd
 from trust_recourse.io.files import write_whole
 from trust_recourse.io.wording import some
 from trust_recourse.population.batch.people import PartSpan, Population
-from trust_recourse.question import Question
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-KIND, FORMAT = "trust-recourse batch", 2
-READ = (1, 2)  # format 1 had three parts of the question, by themselves
+KIND, FORMAT = "trust-recourse batch", 1
 MANIFEST = "_batch.json"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 WHY = {
@@ -157,19 +155,11 @@ def _manifest(path: Path) -> dict[str, Any]:
         raise BatchError(f"{path / MANIFEST}: damaged ({error}); {ELSEWHERE}") from None
     if not isinstance(told, dict) or told.get("kind") != KIND:
         raise BatchError(f"{path / MANIFEST}: not the manifest of a batch")
-    if told.get("format") not in READ:
+    if told.get("format") != FORMAT:
         raise BatchError(
-            f"{path / MANIFEST}: format {told.get('format')}; this version reads up to {FORMAT}"
+            f"{path / MANIFEST}: format {told.get('format')}; this version reads {FORMAT}"
         )
     return told
-
-
-def question_of(told: dict[str, Any]) -> Question:
-    """The question of a manifest, beside what is said of the model, its schema and its cost."""
-    if "question" in told:
-        return Question.from_dict(told["question"])
-    level, limit = float(told["confidence"]), told.get("node_limit")
-    return Question(confidence=(level,), min_radius=told.get("min_radius"), node_limit=limit)
 
 
 def _refuse_another(path: Path, there: dict[str, Any], asked: dict[str, Any]) -> None:

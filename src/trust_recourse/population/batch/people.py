@@ -103,7 +103,7 @@ class Population:
         for name in columns:
             if name not in self.names:
                 hint = near(name, self.names) or f"; the columns are {some(self.names)}"
-                way = "" if schema is None else schema.way_to_derive(name)
+                way = schema[name].how_computed if schema and name in schema else ""
                 raise TableError(f"{self.path}: no column {name!r}{hint}{way}")
 
     def types(self, columns: Sequence[str]) -> pa.Schema:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from trust_recourse.answers.recourse import Recourse
 from trust_recourse.certificate import cost_parts
-from trust_recourse.io import isolated
+from trust_recourse.io import subprocesses
 from trust_recourse.io.tables import TableError
 from trust_recourse.population.batch.answer import Job, answer, unanswered
 from trust_recourse.population.batch.folder import (
@@ -313,7 +313,7 @@ _HERE: list[PartWork] = []  # what this process, a worker, was begun with
 
 def _begin(work: PartWork, parent: int) -> None:
     _HERE[:] = [work]
-    isolated.watch(parent)
+    subprocesses.watch(parent)
 
 
 def _answered_here(part: Part) -> bytes:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 from pandas.api.types import infer_dtype, is_float_dtype
 
 from trust_recourse.io.frames import as_pandas
-from trust_recourse.io.scalars import Floats, is_number, plain
-from trust_recourse.io.wording import some
+from trust_recourse.io.scalars import Floats, Value, is_number, plain, scalars
+from trust_recourse.io.wording import near, some
+from trust_recourse.schema.checks import Kind
 from trust_recourse.schema.errors import SchemaError, refuse_repeated
-from trust_recourse.schema.feature import Feature, Kind
+from trust_recourse.schema.feature import Feature
 from trust_recourse.schema.guess.scale import ALIKE, alike, spread
+
+_Codes: TypeAlias = Value | Sequence[Value | None]
+MissingCodes: TypeAlias = _Codes | Mapping[str, _Codes] | None
 
 _KIND_HELD: dict[str, Kind] = {
     "boolean": "boolean",
@@ -25,7 +29,7 @@ _KIND_HELD: dict[str, Kind] = {
     "decimal": "number",
     "string": "category",
 }
-PLACES = 10  # decimal places that are looked at
+PLACES = 10  # decimal places that are tried
 USUAL = 0.99  # of the values that a column has: what fewer ask for is astray
 STRAY = 3  # places more than is usual
 FINEST = -12  # exponent of the smallest step; finer columns are continuous
@@ -45,6 +49,22 @@ def as_table(X: Any) -> pd.DataFrame:
         hint = "rename them: X.columns = X.columns.astype(str)"
         raise SchemaError(f"columns: given {some(odd)}, expected names as text; {hint}")
     return X
+
+
+def features_of(X: Any, missing: MissingCodes) -> tuple[pd.DataFrame, tuple[Feature, ...]]:
+    """A table with its features: see `Schema.infer`."""
+    table = as_table(X)
+    everywhere = not isinstance(missing, Mapping)
+    if missing is None or isinstance(missing, Mapping):
+        named = missing or {}
+    else:
+        named = dict.fromkeys(table.columns, missing)
+    if unknown := [name for name in named if name not in table.columns]:
+        hint = near(unknown[0], table.columns)
+        raise SchemaError(f"missing: no column {unknown[0]!r}{hint}")
+    codes = {n: scalars(named[n]) if n in named else () for n in table.columns}
+    refuse_unfinished(table, codes)
+    return table, tuple(inferred(table[n], codes[n], everywhere) for n in table.columns)
 
 
 def refuse_unfinished(table: pd.DataFrame, codes: Mapping[str, tuple[Any, ...]]) -> None:

@@ -5,19 +5,23 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
 from trust_recourse.io.scalars import INF
+from trust_recourse.schema.guess.words import (
+    EDUCATION,
+    alternatives,
+    column_pattern,
+    scales,
+    time_units,
+    word_set,
+)
 
 MOST = 30  # levels
 
 Span = tuple[float, float]
-
-
-def word_set(text: str) -> frozenset[str]:
-    """The words of a text."""
-    return frozenset(text.split())
 
 
 class Levels(NamedTuple):
@@ -45,12 +49,9 @@ def levels(words: Sequence[object], name: str = "") -> Levels | None:
     return _by_numbers(texts, name) or _by_words(texts, name)
 
 
-UNTOLD = re.compile(
-    r"\b(unknown|unspecified|undisclosed|unstated|undefined|n/a|unbekannt|inconnu|desconocid[ao])\b"
-    r"|^(na|nan|missing|\?+)$|\bkeine angaben?\b|\bprefer not to (say|answer|state)\b"
-    r"|\bnot (known|stated|specified|disclosed|reported|provided|recorded|answered)\b"
-    r"|\bno (answer|response|data|information|info)\b|\b(do not|don['’]?t) know\b"
-)
+@cache
+def _untold() -> re.Pattern[str]:
+    return re.compile(alternatives("untold"))
 
 
 def untold(text: str) -> bool:
@@ -59,7 +60,7 @@ def untold(text: str) -> bool:
     >>> untold("unknown/ no savings account"), untold("not stated"), untold("none reported")
     (True, True, False)
     """
-    return bool(UNTOLD.search(_plain(text)))
+    return bool(_untold().search(_plain(text)))
 
 
 def only_untold(text: str) -> bool:
@@ -68,7 +69,7 @@ def only_untold(text: str) -> bool:
     >>> only_untold("Unknown"), only_untold("unknown or none")
     (True, False)
     """
-    return bool(UNTOLD.fullmatch(_plain(text)))
+    return bool(_untold().fullmatch(_plain(text)))
 
 
 # ---------------------------------------------------------------- by numbers
@@ -77,27 +78,12 @@ TIME_UNITS = {
     "minute": 1 / 525_960, "hour": 1 / 8766, "day": 1 / 365.25, "week": 7 / 365.25,
     "month": 1 / 12, "year": 1.0,
 }  # fmt: skip
-TIMES = {
-    "mins": "minute", "minutes": "minute", "h": "hour", "hr": "hour", "hrs": "hour",
-    "hours": "hour", "stunden": "hour", "days": "day", "tage": "day", "wk": "week", "wks": "week",
-    "weeks": "week", "mo": "month", "mos": "month", "mth": "month", "mths": "month",
-    "months": "month", "y": "year", "yr": "year", "yrs": "year", "years": "year", "jahr": "year",
-    "jahre": "year", "monate": "month",
-}  # fmt: skip
-COUNTED = word_set(
-    "time person people child room bedroom bed star point percent level grade dollar euro"
-)
-NOTHING = word_set("none never no nothing zero nil")
 LEAST = frozenset(("unemployed", "not employed", "never worked", "jobless"))
-SIGNS = word_set("< > = + - – — .. … ( ) [ ] , / : ≤ ≥")
+SIGNS = frozenset("<>=+-–—…()[],/:≤≥")
 BELOW = re.compile(r"<|≤|\b(under|below|less|up to|at most|fewer|within|bis|unter)\b")
 ABOVE = re.compile(r">|≥|\d\s*\w*\s*\+|\b(over|above|more|at least|from|and up|plus|ab|über)\b")
 BETWEEN = re.compile(r"\bbetween\b|\d[^\d]*(-|–|—|\bto\b|\band\b|\bbis\b|\.\.|…|, |<|≤)[^\d]*\d")
 PART = re.compile(r"(?P<number>(?:(?<![\w)\]%.])-)?(?:\d+\.?\d*|\.\d+))|(?P<word>[^\W\d]+|\S)")
-SAID = word_set(
-    "under below less than up to at most fewer over above more least from and plus between or bis "
-    "unter ab über within x st nd rd th equal equals"
-)
 GROUPED = re.compile(r"(?<![\d.,(\[])[1-9]\d{0,2}([,' ])\d{3}(\1\d{3})*(?!\d|,\d)")  # 1 000
 DOTTED = re.compile(r"(?<![\d.])[1-9]\d{0,2}\.\d{3}(?!\d)")  # 1.500: a thousand, or one and a half
 POINTED = re.compile(r"\d\.(\d{1,2}|\d{4,})(?!\d)|\d{4,}\.\d|(?<!\d)0?\.\d")
@@ -126,7 +112,7 @@ def _by_numbers(texts: Sequence[str], name: str) -> Levels | None:
     if any(map(DOTTED.search, spans)) and not any(map(POINTED.search, spans)):
         return None
     thing, timed = next(iter(things)), units <= {*TIME_UNITS}
-    if not (timed or thing & COUNTED or any(read.ranged for read in spans.values())):
+    if not (timed or thing & word_set("counted") or any(read.ranged for read in spans.values())):
         return None
     found = _apart({text: read.span for text, read in spans.items()})
     if found is None:
@@ -145,11 +131,11 @@ def _by_numbers(texts: Sequence[str], name: str) -> Levels | None:
 def _nothing(text: str, about: frozenset[str]) -> bool:
     """Whether a word says that there is nothing of what the others count."""
     first, *rest = _plain(text).split() or [""]
-    return first in NOTHING and {*map(_single, rest)} <= about and not untold(text)
+    return first in word_set("nothing") and {*map(_single, rest)} <= about and not untold(text)
 
 
 def _single(word: str) -> str:
-    return word if word in COUNTED else word.removesuffix("s")
+    return word if word in word_set("counted") else word.removesuffix("s")
 
 
 def _apart(spans: dict[str, Span]) -> list[str] | None:
@@ -172,10 +158,10 @@ def _read(text: str) -> _Read | None:
             numbers.append(float(each["number"]))
             units.append("")
             continue
-        word = TIMES.get(each["word"], each["word"])
+        word = time_units().get(each["word"], each["word"])
         if word in TIME_UNITS and units:
             units = [unit or word for unit in units]
-        elif word not in SIGNS and word not in SAID:
+        elif word not in SIGNS and word not in word_set("said"):
             rest.add(_single(word))
     if not 1 <= len(numbers) <= 2 or ("" in units and any(units)):
         return None
@@ -201,72 +187,9 @@ def _plain(text: str) -> str:
 
 # ---------------------------------------------------------------- by words
 
-# each from low to high, its levels apart by "<"; words for the same level have commas between them
-VOCABULARY = """
-amounts: none, no, nothing < very low, lowest < low < below average < medium, moderate, mid, middle,
-    average, normal, intermediate < above average < high < very high, highest < extreme
-sizes: xxs < xs, tiny, extra small < s, small < m, medium < l, large, big < xl, extra large,
-    very large, huge < xxl
-means: none, no, nothing < little, poor < moderate < quite rich < rich < very rich
-grades: terrible, very bad, very poor < bad, poor < fair, average, acceptable, ok, okay,
-    satisfactory, sufficient < good < very good < excellent, outstanding
-school marks: ungenügend, ungenuegend < mangelhaft < ausreichend < befriedigend < gut < sehr gut
-strengths: very weak < weak < average, medium, moderate, normal < strong < very strong
-languages: a1 < a2 < b1 < b2 < c1 < c2
-severities: none, no, nothing < minimal < mild, minor, slight < moderate < severe, major, serious
-    < critical, very severe
-frequencies: never < rarely, seldom, hardly ever < sometimes, occasionally < often, frequently
-    < very often, usually, mostly < always
-agreement: strongly disagree < disagree < neutral, undecided, neither agree nor disagree < agree
-    < strongly agree
-satisfaction: very dissatisfied, very unsatisfied < dissatisfied, unsatisfied < neutral < satisfied
-    < very satisfied
-skills: unskilled < semi skilled, semiskilled < skilled < highly skilled
-experience: novice, beginner, entry, trainee < junior < intermediate, mid < advanced, senior
-    < expert, lead, principal
-education: none, no schooling, no education, no formal education, illiterate, uneducated
-    < preschool, nursery, kindergarten < 1st 4th,
-    basic 4y < 5th 6th, basic 6y, primary, primary school, elementary, elementary school < 7th 8th,
-    middle school, junior high, lower secondary < 9th, basic 9y < 10th < 11th < 12th < hs grad,
-    high school, highschool, high school graduate, secondary, secondary school, upper secondary,
-    secondary secondary special, ged, not graduate < some college, incomplete higher < college
-    < assoc voc, vocational, associate, associates, professional course < assoc acdm < bachelors,
-    bachelor, undergraduate, university, graduate, higher education, tertiary < masters, master,
-    postgraduate, post graduate, graduate school, mba < prof school, professional < doctorate, phd,
-    doctoral, academic degree
-"""
-EDUCATION = "education"
-# words that mean something else too: a residence, a role, a debt, a debate, a bedroom, a product
-EQUIVOCAL = word_set(
-    "primary secondary tertiary elementary college university associate associates professional "
-    "graduate master academic major minor junior senior lead principal none no nothing "
-    "a1 a2 b1 b2 c1 c2"
-)
-NAMED = {  # how columns are called in which they mean this
-    EDUCATION: re.compile(r"educ|school|degree|qualif|diploma|\bedu\b"),
-    "severities": re.compile(r"sever|damage|injur|symptom|pain|incident|accident"),
-    "languages": re.compile(
-        r"\b(level|niveau|cefr|ger|english|englisch|german|deutsch|french|spanish)\b"
-        r"|language|sprach|\blang\b"
-    ),
-    "experience": re.compile(r"experience|seniority|career|skill"),
-}
-
-
-def _scales() -> dict[str, dict[str, int]]:
-    found = {}
-    for line in re.sub(r"\n +", " ", VOCABULARY).split("\n")[1:-1]:
-        name, _, order = line.partition(": ")
-        places = enumerate(order.split(" < "))
-        found[name] = {word: at for at, each in places for word in each.split(", ")}
-    return found
-
-
-SCALES = _scales()
-
 
 def _by_words(texts: Sequence[str], name: str) -> Levels | None:
-    for kind, scale in SCALES.items():
+    for kind, scale in scales().items():
         without = [text for text in texts if untold(text) and _spelt(text) not in scale]
         rest = _shortened([text for text in texts if text not in without])
         order = sorted(rest, key=lambda text: scale.get(rest[text], -1))
@@ -278,11 +201,11 @@ def _by_words(texts: Sequence[str], name: str) -> Levels | None:
 
 def _meant(words: set[str], kind: str, name: str) -> bool:
     """Whether words mean this scale: one of three at least does, or the column is called so."""
-    if kind in NAMED and NAMED[kind].search(_plain(name)):
+    if (column := column_pattern(kind)) and re.search(column, _plain(name)):
         return True
     several = len(words) >= 3
     letters = any(len(word) == 1 for word in words)  # S, M and L; but S and M are marital states
-    doubtful = words & EQUIVOCAL
+    doubtful = words & word_set("equivocal")
     return (several or not letters) and (not doubtful or (several and doubtful < words))
 
 
@@ -296,16 +219,4 @@ def _shortened(texts: Sequence[str]) -> dict[str, str]:
 
 def _spelt(text: str) -> str:
     line = re.sub(r"[\s/.,-]+", " ", re.sub(r"['’]", "", _plain(text))).strip()
-    return re.sub(r" (degree|level)$", "", line) if line not in SCALES[EDUCATION] else line
-
-
-def words_of(name: str) -> list[str]:
-    """The words in a name, in small letters without accents or digits.
-
-    >>> words_of("CODE_GENDER"), words_of("NumberOfTime30DaysLate"), words_of("Âge (années)")
-    (['code', 'gender'], ['number', 'of', 'time', 'days', 'late'], ['age', 'annees'])
-    """
-    plain = unicodedata.normalize("NFKD", name)
-    plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
-    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", plain)
-    return re.findall(r"[^\W\d_]+", apart.lower())
+    return re.sub(r" (degree|level)$", "", line) if line not in scales()[EDUCATION] else line

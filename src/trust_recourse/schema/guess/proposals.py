@@ -19,7 +19,7 @@ from trust_recourse.schema.table import Schema
 
 ROUND = (10_000, 5000, 2500, 1000, 500, 250, 100, 50, 25, 20, 10, 5, 0.5, 0.25, 0.2, 0.05)
 NEARLY_ALL = 0.99  # of the values other than 0
-FEWEST = 10  # of them, for a step to be told
+FEWEST = 10  # of them, for a step to be proposed
 CLOSE = 1e-4  # of a step: what rounding may leave
 
 
@@ -77,7 +77,7 @@ def proposed(schema: Schema, found: tuple[Proposal, ...]) -> Schema:
 
 
 def _of(feature: Feature, column: Floats) -> Iterator[Proposal]:
-    if words := _ordered(feature) or _unsaid(feature):
+    if words := _of_words(feature):
         yield words
         feature = replace(feature, **words.fields)
     if step := _round(feature, column):
@@ -88,32 +88,27 @@ def _of(feature: Feature, column: Floats) -> Iterator[Proposal]:
         yield Proposal(feature.name, {"direction": "increase"}, f"only rises: {why}")
 
 
-def _ordered(feature: Feature) -> Proposal | None:
-    found = levels(feature.values, feature.name) if feature.kind == "category" else None
-    if found is None:
+def _of_words(feature: Feature) -> Proposal | None:
+    """The order of a category's words; those that say that nothing is known are missing."""
+    if feature.kind != "category":
         return None
-    fields = {
-        "kind": "ordinal", "values": found.order, "scale": max(len(found.order) - 1.0, 1.0),
-        "missing": (*feature.missing, *found.without),
-    }  # fmt: skip
-    told = " and ".join(map(repr, found.without))
-    no_level = f"; {told} {'is no level' if len(found.without) == 1 else 'are no levels'}: missing"
-    return Proposal(feature.name, fields, f"ordered {found.known}{no_level if told else ''}")
-
-
-def _unsaid(feature: Feature) -> Proposal | None:
-    """Of words without an order too, what says that nothing is known is nothing to become."""
     words = feature.values  # noqa: PD011 - a feature's, not a table's
-    gone = unsaid(words) if feature.kind == "category" else []
-    if not gone:
+    found = levels(words, feature.name)
+    gone = found.without if found else unsaid(words)
+    if not found and not gone:
         return None
-    fields = {
-        "kind": "category", "values": tuple(word for word in words if word not in gone),
-        "missing": (*feature.missing, *gone),
-    }  # fmt: skip
-    told = " and ".join(map(repr, gone))
-    says = "says" if len(gone) == 1 else "say"
-    return Proposal(feature.name, fields, f"{told} {says} that nothing is known: missing")
+    fields: dict[str, Any] = {
+        "kind": "category",
+        "values": tuple(w for w in words if w not in gone),
+    }
+    quoted, one = " and ".join(map(repr, gone)), len(gone) == 1
+    reason = f"{quoted} {'says' if one else 'say'} that nothing is known: missing"
+    if found:
+        scale = max(len(found.order) - 1.0, 1.0)
+        fields = {"kind": "ordinal", "values": found.order, "scale": scale}
+        no_level = f"; {quoted} {'is no level' if one else 'are no levels'}: missing"
+        reason = f"ordered {found.known}{no_level if gone else ''}"
+    return Proposal(feature.name, fields | {"missing": (*feature.missing, *gone)}, reason)
 
 
 def _round(feature: Feature, column: Floats) -> Proposal | None:

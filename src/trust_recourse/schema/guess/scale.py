@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from trust_recourse.io.scalars import Floats
 from trust_recourse.io.wording import near
 from trust_recourse.schema.errors import SchemaError
-from trust_recourse.schema.steps import plus
+from trust_recourse.schema.multiples import plus
+
+if TYPE_CHECKING:
+    from trust_recourse.schema.encoding import Rows
+    from trust_recourse.schema.table import Schema
 
 Scale = Literal["range", "mad", "quantile", "robust"]
 
@@ -70,6 +75,28 @@ def spread(name: str, numbers: Floats, scale: Scale) -> float:
     elif scale == "robust":
         found = _usual(numbers)
     return found or plus(high, -low) or 1.0
+
+
+def rescaled(schema: Schema, X: Rows, scale: Scale) -> Schema:
+    """The schema with the scales of numbers and integers from data; bounds and other kinds stay.
+
+    `spread` has what each scale is. A column that is constant has scale 1; missing values do not
+    count.
+
+    >>> from trust_recourse.schema import Schema
+    >>> table = np.array([[1], [2], [3], [4], [100]])
+    >>> rescaled(Schema.infer(table), table, "mad")["x0"].scale
+    1.0
+    """
+    refuse_unknown_scale(scale)
+    columns = zip(schema.features, schema.encode(X).T, strict=True)
+    features = (
+        replace(feature, scale=spread(feature.name, codes[~np.isnan(codes)], scale))
+        if feature.numeric
+        else feature
+        for feature, codes in columns
+    )
+    return replace(schema, features=tuple(features))
 
 
 def _usual(numbers: Floats) -> float:

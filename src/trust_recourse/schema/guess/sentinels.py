@@ -8,10 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.io.scalars import NUMBER, Value
+from trust_recourse.io.scalars import NUMBER, Floats, Value
 from trust_recourse.schema.guess.levels import only_untold, untold
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 CODES = (-1, -7, -8, -9, -99, -999, -9999, 666, 777, 888, 999, 9999, 99999, 999999)
@@ -19,7 +18,7 @@ NINES = re.compile(r"9+[6-9]|66+|77+|88+")  # 99 and 999, and those before them:
 TOGETHER = 3  # codes at one end
 DISTINCT = 8  # other values, for one that is no usual code to stand apart
 DETACHED = 2.0  # gaps as between the others, of which a gap is more
-PART = 0.1  # of the others' range, at least, beside which a gap is one
+PART = 0.1  # of the others' range, at least, for a gap to count
 # words that may say that nothing is known, or name something: a region, a field that is not for all
 DOUBTFUL = re.compile(
     r"na|xna|null|n\.? ?a\.?|#n/a|k\.? ?a\.?|not (available|applicable)|-+|\.+|\*+", re.IGNORECASE
@@ -30,8 +29,8 @@ def sentinels(column: Floats, *, positive: bool = False) -> list[float]:
     """The numbers of a column that may mean missing: the usual codes below 0, or far from others.
 
     Nines may lie nearer, where a gap parts them from the others. So may 0 in a column whose values
-    are `positive` by their meaning, as a score is. What is left is looked at again, until there is
-    nothing more: codes may stand at both ends.
+    are `positive` by their meaning, as a score is. The rest is searched again until nothing
+    is found: codes may stand at both ends.
 
     >>> sentinels(np.array([*range(10, 58), 999.0, 999.0])), sentinels(np.array([-9.0, 0, 1, 2]))
     ([999.0], [-9.0])
@@ -110,7 +109,7 @@ def _parted(others: Floats, value: float) -> bool:
 def _apart(values: Floats, counts: Ints) -> list[float]:
     """The greatest values that lie further from all others than these, and they, spread.
 
-    One of them at least is repeated: beside 98 it may be that 96 is there but once.
+    At least one of them is repeated: next to 98, 96 may occur only once.
     """
     for at in range(len(values) - 1, max(len(values) - 1 - TOGETHER, 2), -1):
         usual = np.isin(abs(values[at:]), CODES)

@@ -249,7 +249,7 @@ def _mended(action_set: ActionSet, codes: Floats) -> Iterator[Floats]:
     """Rows that keep the first relation that this one breaks, with one value changed each."""
     own, schema = action_set.own, action_set.schema
     for relation in action_set.relations:
-        at = schema.positions(relation)
+        at = [*map(schema.position, relation.names)]
         before, after = own[at].tolist(), codes[at].tolist()
         if relation.holds(before, after):
             continue

@@ -1,11 +1,11 @@
 """The page for a case worker: pick a person, slide the confidence, see what would change the no.
 
 `people` who to pick · `accepted` how a person differs from accepted applicants · `question` what is
-asked and worked out · `limits` how far a value may go · `words` how numbers are written · `latest`
-only the newest question is answered · `session` one browser tab · `screen` how the parts are laid
-out · `picker`, `form`, `reasons`, `differences`, `cards`, `features`, `frontier_chart`, `locks`,
-`what_if`, `compare`, `two_people`, `exports`, `promises` the parts ·
-`look.css` how they look.
+asked and worked out · `limits` how far a value may go · `words` how numbers are written ·
+`cancellation` only the newest question is answered · `session` one browser tab · `screen` how the
+parts are laid out · `picker`, `form`, `reasons`, `differences`, `cards`, `features`,
+`frontier_chart`, `locks`, `what_if`, `compare`, `exports`, `promises` the parts · `widgets` small
+pieces of them · `look.css` how they look.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from trust_recourse.web.page.form import Form, meanings
-from trust_recourse.web.page.parts import heading, note, press
+from trust_recourse.web.page.widgets import heading, note, press
 from trust_recourse.web.page.words import doubt
 
 if TYPE_CHECKING:

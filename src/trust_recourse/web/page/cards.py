@@ -8,11 +8,11 @@ from nicegui import ui
 
 from trust_recourse import Status
 from trust_recourse.answers import text
+from trust_recourse.answers.measurements import SIGMA, Safety, beyond, beyond_words, safety_of
 from trust_recourse.io.wording import distance, unbroken
 from trust_recourse.question import option_name
-from trust_recourse.report.answers import SIGMA, Safety, beyond, beyond_words, safety_of
-from trust_recourse.web.page.latest import Latest
-from trust_recourse.web.page.parts import heading, note, press, status_line
+from trust_recourse.web.page.cancellation import Latest
+from trust_recourse.web.page.widgets import heading, note, press, status_line
 from trust_recourse.web.page.words import badge, cost, percent, percent_up
 
 if TYPE_CHECKING:

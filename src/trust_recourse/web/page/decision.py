@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from trust_recourse.question import Target
-from trust_recourse.web.page.parts import heading, note
 from trust_recourse.web.page.settings import also
+from trust_recourse.web.page.widgets import heading, note
 from trust_recourse.web.page.words import percent
 
 if TYPE_CHECKING:

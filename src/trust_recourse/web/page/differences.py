@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from trust_recourse.web.page.latest import Latest
-from trust_recourse.web.page.parts import grid, heading, note, status_line
+from trust_recourse.web.page.cancellation import Latest
+from trust_recourse.web.page.widgets import grid, heading, note, status_line
 
 if TYPE_CHECKING:
     from trust_recourse.web.page.accepted import Difference

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from trust_recourse.web.page.parts import heading, note
+from trust_recourse.web.page.widgets import heading, note
 
 if TYPE_CHECKING:
     from collections.abc import Callable

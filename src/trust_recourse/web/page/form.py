@@ -11,6 +11,7 @@ from nicegui import ui
 
 from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import unbroken, written
+from trust_recourse.schema.derived import filled
 from trust_recourse.web.page.features import FeatureList
 from trust_recourse.web.page.words import follows
 
@@ -74,7 +75,7 @@ class Form:
         codes = np.full(len(self.features), np.nan)
         for name, value in read.items():
             codes[self.schema.position(name)] = self.features[name].code_of(value)
-        found = self.schema.filled(codes[None])[0]
+        found = filled(self.schema, codes[None])[0]
         computed = {}
         for each in self.schema.derived:  # numbers, whose codes are their values
             names = each.formula.names if each.formula is not None else ()

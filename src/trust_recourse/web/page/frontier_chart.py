@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from trust_recourse.io.wording import signed
-from trust_recourse.web.page.latest import Latest
-from trust_recourse.web.page.parts import heading, note, press, status_line
+from trust_recourse.web.page.cancellation import Latest
 from trust_recourse.web.page.question import next_level, steps
+from trust_recourse.web.page.widgets import heading, note, press, status_line
 from trust_recourse.web.page.words import cost, percent
 
 if TYPE_CHECKING:

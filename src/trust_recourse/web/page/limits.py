@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trust_recourse.schema import Schema
 from trust_recourse.web.page.words import span
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ def _doubts(
             said = f"expected {span(feature)}, which holds in any case"
             yield f"{feature.title}, {end}: {said}", (end,)
     free = replace(feature, mutable=True, derived="")
-    narrow = Schema((free,)).limit(feature.name, *limit)[feature.name]
+    narrow = free.limited(*limit)
     if free.actions(own).free and not narrow.actions(own).free:
         said = f"{feature.title}: no change is left, so it stays {feature.describe_code(own)}"
         yield said, tuple(end for end, value in zip(ENDS, limit, strict=True) if value is not None)

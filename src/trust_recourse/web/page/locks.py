@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from trust_recourse.io.wording import unbroken, written
+from trust_recourse.web.page.cancellation import Latest
 from trust_recourse.web.page.features import FeatureList, is_long
-from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.limits import ENDS, Judged, has_limits, judged
-from trust_recourse.web.page.parts import note, status_line
 from trust_recourse.web.page.question import Price, price
+from trust_recourse.web.page.widgets import note, status_line
 from trust_recourse.web.page.words import STANDS, conditions, cost, follows, limits
 
 if TYPE_CHECKING:

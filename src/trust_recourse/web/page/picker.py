@@ -8,8 +8,8 @@ from nicegui import ui
 
 from trust_recourse.io.wording import unbroken
 from trust_recourse.web.page.accepted import SHOWN
-from trust_recourse.web.page.latest import Latest
-from trust_recourse.web.page.parts import heading, note, on_a_phone_go_to, press, status_line
+from trust_recourse.web.page.cancellation import Latest
+from trust_recourse.web.page.widgets import heading, note, on_a_phone_go_to, press, status_line
 from trust_recourse.web.page.words import percent
 
 if TYPE_CHECKING:
@@ -38,25 +38,16 @@ class Picker:
         self.latest = Latest(*status_line("Reading the table…"))
         session.on(self._mark, "person")
         session.on(self._again, "decision")
-        session.on(self._say, "aside")
-        self._say()
         self._again()
 
     def _search_fields(self) -> None:
         self.text = ui.input("Search a name or a value", on_change=self._again)
         self.text.props("outlined dense clearable debounce=150").classes("wide")
-        self.said = note("")
-        self.refused = ui.switch("Refused only", value=True, on_change=self._again)
-
-    def _say(self) -> None:
-        aside = self.session.aside
-        self.said.text = (
-            "Pick somebody to ask the model about; the refused come first."
-            if aside is None
-            else f"{aside[0]} is set aside: pick somebody to compare with."
-        )
+        said = "Pick somebody to ask the model about; the refused come first."
         if len(self.people.recourse.schema.names) > SHOWN:
-            self.said.text += " Each shows the values that differ most from accepted applicants."
+            said += " Each shows the values that differ most from accepted applicants."
+        note(said)
+        self.refused = ui.switch("Refused only", value=True, on_change=self._again)
 
     def _again(self) -> None:
         self.page = 0

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nicegui import ui
 
 from trust_recourse.report.language import languages
-from trust_recourse.report.profiles import PROFILES, MissingFieldsError, Profile
-from trust_recourse.web.page.parts import note
+from trust_recourse.report.letter.profiles import PROFILES, MissingFieldsError, Profile
+from trust_recourse.web.page.widgets import note
 
 if TYPE_CHECKING:
-    from trust_recourse.report.institution import Institution
+    from trust_recourse.report.letter.institution import Institution
 
 KINDS = {
     "plain": "Plain letter",

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from trust_recourse.io.wording import unbroken
-from trust_recourse.web.page.latest import Latest
-from trust_recourse.web.page.parts import grid, heading, note, press, status_line
+from trust_recourse.web.page.cancellation import Latest
+from trust_recourse.web.page.widgets import grid, heading, note, press, status_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -133,20 +133,20 @@ class LookUp:
         self._allow()
 
     def _tell(self, made: Promise, events: list[dict[str, Any]]) -> None:
-        from trust_recourse.ledger import telling
+        from trust_recourse.ledger import formatting
 
         ui.label(f"{made.words or 'As they are'}, until {_until(made)}").classes("strong")
         with ui.element("dl").classes("facts"):
-            for name, text in telling.facts(made):
+            for name, text in formatting.facts(made):
                 with ui.element("div"):
                     with ui.element("dt"):
                         ui.label(name)
                     with ui.element("dd").classes("numbers"):
                         ui.label(unbroken(text))
-        grid(("", "before", "promised"), [*telling.row_by_row(made)], numbers=1)
+        grid(("", "before", "promised"), [*formatting.row_by_row(made)], numbers=1)
         for each in events:
             when = each["at"][:16].replace("T", " ")
-            ui.label(f"{when} UTC: {telling.event(each, made)}")
+            ui.label(f"{when} UTC: {formatting.event(each, made)}")
 
     def _redeem(self) -> None:
         question, number, subject = self.session.question, self._number, self._subject()
@@ -176,9 +176,9 @@ class LookUp:
 
 
 def _until(made: Promise) -> str:
-    from trust_recourse.ledger import telling
+    from trust_recourse.ledger import formatting
 
-    return unbroken(telling.until(made))
+    return unbroken(formatting.until(made))
 
 
 def _now() -> datetime.datetime:

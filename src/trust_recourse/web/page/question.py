@@ -200,38 +200,6 @@ def with_kept(result: Result, kept: tuple[Option, ...]) -> Result:
     return replace(result, options=tuple(options), status={**result.status, **known})
 
 
-class Side(NamedTuple):
-    """One of two people: what the model says of them, and the answer to what is asked."""
-
-    name: str
-    asked: PersonQuestion
-    confidence: float
-    accepted: bool
-    result: Result
-
-
-def side_of(
-    recourse: Recourse, name: str, asked: PersonQuestion, decision: Target, limits: Limits
-) -> Side:
-    """Ask about one of two people."""
-    codes = recourse.schema.action_set(asked.person).own
-    accepted = recourse.accepts(codes, decision)
-    found = find(recourse, asked, limits)
-    return Side(name, asked, recourse.confidence_of(codes), accepted, found)
-
-
-def difference(recourse: Recourse, first: Side, second: Side) -> Explanation | None:
-    """What makes the model's score of one person another than that of another; None if unknown."""
-    if not explainable(recourse.model):
-        return None
-    told = [
-        (name, side.asked.person, recourse.schema.action_set(side.asked.person).own, None, 0.0)
-        for name, side in (("the first", first), ("the second", second))
-    ]
-    points = places(recourse, told)
-    return explain(points, points.all[0], points.all[1])
-
-
 def steps(frontier: pd.DataFrame, most: int) -> Iterator[tuple[float, float]]:
     """The stairs' (cost, confidence), at most about so many, the first and the last among them."""
     stride = max(math.ceil(len(frontier) / most), 1)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from trust_recourse.answers.explain import explainable
-from trust_recourse.report.refusal import Refusal, refusal
-from trust_recourse.web.page.latest import Latest
-from trust_recourse.web.page.parts import heading, note, status_line
+from trust_recourse.report.letter.refusal import Refusal, refusal
+from trust_recourse.web.page.cancellation import Latest
+from trust_recourse.web.page.widgets import heading, note, status_line
 
 if TYPE_CHECKING:
     from trust_recourse.web.page.session import Session

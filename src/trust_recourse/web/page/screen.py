@@ -21,7 +21,6 @@ from trust_recourse.web.page.picker import Picker
 from trust_recourse.web.page.reasons import Reasons
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.settings import Settings
-from trust_recourse.web.page.two_people import TwoPeople
 from trust_recourse.web.page.what_if import WhatIf
 from trust_recourse.web.page.words import ABOUT
 
@@ -97,14 +96,11 @@ class Screen:
 
     def _tools(self) -> None:
         session = self.session
-        names = (
-            "What may change", "Try values", "Compare", "Two people", "Letter and promise",
-            "Settings",
-        )  # fmt: skip
+        names = "What may change", "Try values", "Compare", "Letter and promise", "Settings"
         Freed(session)
         with ui.tabs().props("no-caps inline-label align=left active-color=primary") as tabs:
             self.tabs = tabs
-            locks, trying, sides, people, papers, settings = (ui.tab(name) for name in names)
+            locks, trying, sides, papers, settings = (ui.tab(name) for name in names)
         with ui.tab_panels(tabs, value=None, animated=False).classes("wide") as panels:
             with ui.tab_panel(locks):
                 self.locks = Locks(session)
@@ -112,8 +108,6 @@ class Screen:
                 self.trying = WhatIf(session)
             with ui.tab_panel(sides):
                 self.sides = Compare(session)
-            with ui.tab_panel(people):
-                self.people = TwoPeople(session)
             with ui.tab_panel(papers):
                 self.exports = Exports(session)
             with ui.tab_panel(settings):
@@ -124,7 +118,6 @@ class Screen:
     def _opened(self, name: str) -> None:
         self.locks.shown(name == "What may change")
         self.sides.shown(name == "Compare")
-        self.people.shown(name == "Two people")
         self.exports.shown(name == "Letter and promise")
 
     def _try(self, option: Option) -> None:

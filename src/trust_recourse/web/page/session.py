@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 MOST = 1 - 1e-9  # a target lies below 1
 
 Event = Literal[
-    "meeting", "person", "gap", "locks", "decision", "question", "answer", "settled", "kept",
-    "aside",
+    "meeting", "person", "gap", "locks", "decision", "question", "answer", "settled", "kept"
 ]  # fmt: skip
 
 
@@ -36,10 +35,10 @@ class Session:
     values, or is one again: `gap` says why not), "locks" (what may change, or how far, is
     another), a "decision" (others are refused), a "question" (anything asked changed; the answer is
     not there yet), an "answer", "settled" (the cards of the answer are complete, or there is none:
-    longer work begins), "kept" (another option is kept), "aside" (somebody is set aside, to be
-    compared with others, or no longer). `result` answers the question that stands, or is None:
-    nothing is made of an answer to an earlier one. Where several options are asked for, the
-    cheapest is an answer of its own; `more` says that the others are still searched for.
+    longer work begins), "kept" (another option is kept). `result`
+    answers the question that stands, or is None: nothing is made of an answer to an earlier one.
+    Where several options are asked for, the cheapest is an answer of its own; `more` says that the
+    others are still searched for.
     """
 
     def __init__(self, state: AppState, people: PeopleTable | None) -> None:
@@ -55,7 +54,6 @@ class Session:
         self.result: Result | None = None
         self.more = False
         self.kept: tuple[Option, ...] = ()
-        self._aside: tuple[str, PersonQuestion] | None = None
         self._listeners: dict[Event, list[Callable[[], None]]] = defaultdict(list)
 
     def on(self, then: Callable[[], None], *events: Event) -> None:
@@ -107,9 +105,7 @@ class Session:
         if person is not None:
             self.question = PersonQuestion(person, self.settings)
         if person is not None and before is not None:
-            same = before.person.equals(person)  # then it is who may be set aside
-            own = before.person if same else person
-            self.question = replace(before.asking(self.settings), person=own)
+            self.question = replace(before.asking(self.settings), person=person)
         self._own = None
         if at is not None and self.question is not None:
             self._held[at], self._own = self.question, (name, self.question.person)
@@ -209,23 +205,7 @@ class Session:
         if self._at is not None:
             self._held[self._at] = question
         self.result, self.kept = None, ()  # what was kept may be out of reach now
-        if self._aside is not None and self._aside[1].person is question.person:
-            self.set_aside()  # still at hand: their locks and limits hold aside, too
         self._tell("locks", "question")
-
-    @property
-    def aside(self) -> tuple[str, PersonQuestion] | None:
-        """Who is set aside, and what is asked now, under their own locks and limits."""
-        if self._aside is None:
-            return None
-        name, before = self._aside
-        return name, before.asking(self.settings)
-
-    def set_aside(self, aside: bool = True) -> None:
-        """Set the person at hand aside, to compare others with; or let go of who is."""
-        who = None if self.question is None else (self.name, self.question)
-        self._aside = who if aside else None
-        self._tell("aside")
 
     async def answer(self) -> None:
         """Search, and notify the parts of the page; the cheapest of several options comes first."""

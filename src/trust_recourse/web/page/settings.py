@@ -10,8 +10,8 @@ from nicegui import ui
 from trust_recourse.question import Question
 from trust_recourse.question.cost import Cost
 from trust_recourse.question.vocabulary import HELP, outside, reworded
-from trust_recourse.search.engines import Anywhere
-from trust_recourse.web.page.parts import note, status_line
+from trust_recourse.search.engines import Engine
+from trust_recourse.web.page.widgets import note, status_line
 from trust_recourse.web.page.words import STANDS
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ FIELDS = {
     "survives": Field("Share of models learnt anew", _number, example="such as 0.9"),
     "plausible": Field("Plausible rows", lambda state, name: state.plausible(name), ROWS),
     "min_distance": Field("Distance of options", _number),
-    "engine": Field("Engine", _same, {name: name for name in get_args(Anywhere)}),
+    "engine": Field("Engine", _same, {name: name for name in get_args(Engine)}),
     "gap": Field("Gap that is enough", _number),
     "time_limit": Field("Seconds of search", _number),
     "node_limit": Field("Boxes to open", _whole),

@@ -1,0 +1,1 @@
+"""Search engines to compare with: each is passed to `Recourse.find(engine=...)`."""

@@ -1,1 +1,0 @@
-"""One step a file; a step that was released is never changed."""
