@@ -129,9 +129,9 @@ def _command(line):
 def _start():
     """What every command about a person does first, without a question."""
     _command(["find", "--help"])
-    from trust_recourse.cli.question import Person
+    from trust_recourse.cli.question import PersonOptions
 
-    person = Person(model=Path("card.safetensors"), data=Path("test.csv"), row="30")
+    person = PersonOptions(model=Path("card.safetensors"), data=Path("test.csv"), row="30")
     recourse, values = person.asked()
     recourse.confidence(values)
 

@@ -26,9 +26,14 @@ from trust_recourse import (
 )
 from trust_recourse.answers.retraining import save_all
 from trust_recourse.cli import app
+from trust_recourse.io.fields import fields_of
+from trust_recourse.population.audit.request import AuditRequest
 from trust_recourse.population.batch import Job, answer
 from trust_recourse.question import Question
-from trust_recourse.question.vocabulary import HELP, TIME_LIMIT, outside
+from trust_recourse.question.vocabulary import HELP, TIME_LIMIT, QuestionFields, outside
+from trust_recourse.report.letter.request import LetterRequest
+from trust_recourse.report.model.fit_request import FitRequest
+from trust_recourse.web.bodies import LetterIn, QuestionIn
 from trust_recourse.web.page.limits import judged
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.settings import FIELDS, parts
@@ -412,3 +417,38 @@ def test_names_outside_python_are_those_of_the_line():
     for part in fields(Question):
         flag = "--limit" if part.name == "limits" else f"--{outside(part.name).replace('_', '-')}"
         assert flag in done.output
+
+
+@pytest.mark.parametrize(
+    ("command", "request_of", "body"),
+    [
+        ("find", QuestionFields, QuestionIn),
+        ("letter", LetterRequest, LetterIn),
+        ("fit", FitRequest, None),
+        ("audit", AuditRequest, None),
+    ],
+)
+def test_each_field_of_a_request_is_offered_with_what_it_means(command, request_of, body):
+    done = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "400"})
+    told = " ".join(done.output.split())
+    for field in fields_of(request_of).values():
+        assert field.setting.help
+        assert f"{field.flag} " in told
+        if body is None:
+            continue
+        shown = body.model_fields[field.outside]
+        assert shown.description.startswith(field.setting.help)
+        default = shown.get_default(call_default_factory=True)
+        assert default in (field.default, [*field.default] if field.default == () else None, None)
+
+
+def test_bounds_of_a_body_are_those_of_the_request():
+    shapes = QuestionIn.model_json_schema()["properties"]
+    for field in fields_of(QuestionFields).values():
+        told, shape = field.setting, shapes[field.outside]
+        kinds = [shape, *shape.get("anyOf", ())]
+        for bound, name in (
+            (told.above, "exclusiveMinimum"), (told.least, "minimum"),
+            (told.below, "exclusiveMaximum"),
+        ):  # fmt: skip
+            assert bound is None or any(kind.get(name) == bound for kind in kinds), field.name

@@ -569,7 +569,7 @@ def test_classes_may_be_words_and_calibration_is_kept(messy):
         ("--clauses 3", "n_clauses=3; expected an even number"),
         ("--s 0.5", "s=0.5; expected a finite number above 1"),
         ("--T 0", "T=0.0; expected"),
-        ("--thresholds many", "--thresholds many: expected a number such as 20, or unique"),
+        ("--thresholds many", "thresholds='many'; expected a number such as 20, or 'unique'"),
         ("--wanted yes", "--wanted yes: the classes are 0 and 1"),
         ("--schema {}/none.yaml", "none.yaml: there is no such file"),
         ("--schema {}/p.csv", "p.csv: expected a list of features"),

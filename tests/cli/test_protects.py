@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from trust_recourse import Feature, Recourse, Schema, load
-from trust_recourse.cli import app, page
+from trust_recourse.cli import app, output
 
 ROWS = 400
 SMALL = ("--clauses", "10", "--epochs", "8", "--seed", "1")
@@ -230,7 +230,7 @@ def test_the_table_of_a_schema_has_a_line_for_each_column(folder):
 
 
 def test_in_a_terminal_schema_asks_and_does_what_is_said(folder, monkeypatch):
-    monkeypatch.setattr(page, "at_terminal", lambda: True)
+    monkeypatch.setattr(output, "at_terminal", lambda: True)
     line = ("schema", folder / "t.csv", "--target", "granted", "--out", folder / "asked.yaml")
     done = run(*line, answers="y\nn\ny\nn\n")
     assert done.exit_code == 0, done.output
@@ -264,7 +264,7 @@ def test_beside_a_leak_stands_how_to_leave_it_out(tmp_path):
 
 
 def test_what_was_answered_is_not_asked_again(folder, monkeypatch):
-    monkeypatch.setattr(page, "at_terminal", lambda: True)
+    monkeypatch.setattr(output, "at_terminal", lambda: True)
     out = folder / "answered.yaml"
     line = ("schema", folder / "t.csv", "--target", "granted", "--out", out)
     for answers in ("n\nn\n", "y\nn\n", "perhaps\nNo\nYES\n"):
@@ -389,7 +389,7 @@ def test_a_file_that_is_there_is_kept_unless_force_or_a_person_says_otherwise(fo
     out.write_text("edited")
     line = ("schema", folder / "t.csv", "--target", "granted", "--out", out)
     assert "kept.yaml: there is such a file" in run(*line).stderr
-    monkeypatch.setattr(page, "at_terminal", lambda: True)
+    monkeypatch.setattr(output, "at_terminal", lambda: True)
     no = run(*line, answers="n\n")
     assert (no.exit_code, out.read_text()) == (2, "edited")
     assert "kept.yaml is there. Overwrite? [y/N]" in no.stderr

@@ -15,7 +15,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 from typer.testing import CliRunner
 
 from trust_recourse import Recourse, Schema, adopt, evidence
-from trust_recourse.answers import measure
+from trust_recourse.answers import robustness
 from trust_recourse.answers.document import AnswerDocument
 from trust_recourse.answers.measurements import safety
 from trust_recourse.answers.plot import frontier_info
@@ -126,8 +126,8 @@ def test_a_bound_of_nothing_is_not_known():
 @pytest.fixture
 def poor(monkeypatch):
     """A budget that proves little."""
-    monkeypatch.setattr(measure, "RADIUS_BOXES", 9)
-    monkeypatch.setattr(measure, "FEWEST_BOXES", 9)
+    monkeypatch.setattr(robustness, "RADIUS_BOXES", 9)
+    monkeypatch.setattr(robustness, "FEWEST_BOXES", 9)
 
 
 def bound_of(hard):

@@ -29,10 +29,12 @@ from trust_recourse.cli.serve import Service
 from trust_recourse.io.cancel import Cancelled, check
 from trust_recourse.ledger import Head, LedgerChangedError, LedgerError, LedgerUnavailableError
 from trust_recourse.ledger.store import ENTRIES
+from trust_recourse.question import Question
 from trust_recourse.question.cost import Cost
+from trust_recourse.question.vocabulary import QuestionFields
 from trust_recourse.report.letter.institution import Institution
 from trust_recourse.schema import SchemaError
-from trust_recourse.web.bodies import Rules
+from trust_recourse.web.bodies import QuestionIn
 from trust_recourse.web.problems import problem_of
 from trust_recourse.web.service import service
 from trust_recourse.web.serving import GRACE, listen, serve
@@ -416,7 +418,7 @@ def test_a_server_takes_the_file_of_the_command_and_refuses_a_wrong_one_at_once(
         fields=tmp_path / "bank.yaml",
         reference=tmp_path / "rows.csv",
     )
-    house = started_with.institution(recourse)
+    house = started_with.shared(recourse)
     assert house.facts == facts
     assert len(house.reference) == len(haberman()[0])
     ask = ["serve", str(tmp_path / "model.safetensors"), "--fields", str(tmp_path / "wrong.yaml")]
@@ -760,8 +762,8 @@ def test_what_is_wrong_is_said(asked, path, body, words):
 def test_a_label_names_a_feature_to_lock(recourse):
     schema = recourse.schema.update("year", label="Year of operation")
     state = AppState(Recourse(recourse.model, schema))
-    rules = Rules.model_validate({"person": PATIENT, "lock": ["Year of operation", "year"]})
-    assert not state.recourse.under(rules.question()).schema["year"].mutable
+    rules = QuestionIn.model_validate({"person": PATIENT, "lock": ["Year of operation", "year"]})
+    assert not state.recourse.under(Question(**rules.given(QuestionFields))).schema["year"].mutable
     state.close()
 
 

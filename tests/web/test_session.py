@@ -107,7 +107,7 @@ def test_page_service_and_command_return_the_same_options(lending, tmp_path, mor
     assert run.exit_code == 0, run.output
     by_command = json.loads(run.stdout)
     values = {name: plain(value) for name, value in session.question.person.items()}
-    by_service = told(put(state, bodies.Question.model_validate({"person": values, **texts})))
+    by_service = told(put(state, bodies.QuestionIn.model_validate({"person": values, **texts})))
     by_page = told(session.result)
     for other in (by_page, by_service):
         assert other["targets"] == by_command["targets"]

@@ -10,10 +10,12 @@ import typer
 from rich.table import Table
 
 from trust_recourse.cli import output
-from trust_recourse.cli.errors import Force, InputError, can_be_written
-from trust_recourse.cli.options import command
+from trust_recourse.cli.errors import Force, InputError, can_be_written, pair
+from trust_recourse.cli.options import command, options_of
 from trust_recourse.cli.question import Json
 from trust_recourse.cli.root import option
+from trust_recourse.io.fields import fields_of
+from trust_recourse.population.audit.request import AuditRequest
 
 if TYPE_CHECKING:
     from trust_recourse.population.audit import Audit
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 NAMED = 48  # characters of a group's name
 SHOWN = 3  # constraints told for a group
+REFERENCE = ("COLUMN=GROUP", "sex=female")
+BANDS = ("COLUMN=EDGES", "age=25,35,50")
 ABOUT = (
     "\nCosts are of those who can; “half of all refused” counts those without a way as never. "
     "† few people: read nothing into it. A difference in cost is about the model, not the world, "
@@ -30,37 +34,28 @@ ABOUT = (
 )
 
 
+@options_of(AuditRequest)
+class AuditOptions:
+    """What is asked of an audit, as given on the line."""
+
+    def request(self, folder: Path) -> AuditRequest:
+        """What is asked of a folder that a batch wrote."""
+        given = {name: getattr(self, name) for name in fields_of(AuditRequest)}
+        names = [_name(folder, each) for each in given["by"] or ()]
+        bands = _bands(given["bands"] or [], names)
+        given["by"] = tuple(names)
+        given["bands"] = {_name(folder, name): edges for name, edges in bands.items()}
+        groups = given["reference"] or ()
+        given["reference"] = dict(pair("--reference", each, *REFERENCE) for each in groups)
+        return AuditRequest(**given)
+
+
 @command()
 def audit(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="What `trust-recourse batch` wrote.")
     ],
-    by: Annotated[
-        list[str] | None,
-        option(
-            "A feature, also by its label, or a column that the batch kept. Repeatable. "
-            "[default: the schema's protected features]",
-            "COLUMN",
-        ),
-    ] = None,
-    bands: Annotated[
-        list[str] | None,
-        option(
-            "Where bands of numbers begin: 25,35,50, or q4 for four with as many people "
-            "each; age=25,35,50 where several columns are numbers. Repeatable. [default: q4]",
-            "EDGES",
-        ),
-    ] = None,
-    reference: Annotated[
-        list[str] | None,
-        option(
-            "The group that others are compared with. Repeatable. [default: the largest]",
-            "COLUMN=GROUP",
-        ),
-    ] = None,
-    cross: Annotated[
-        bool, typer.Option("--cross", help="Also by all the columns together.")
-    ] = False,
+    asked: AuditOptions,
     model: Annotated[
         Path | None,
         option(
@@ -69,11 +64,6 @@ def audit(
             "MODEL",
         ),
     ] = None,
-    sample: Annotated[
-        int, option("With --model: people of each group to ask it about.", min=1)
-    ] = 50,
-    bootstrap: Annotated[int, option("Draws of the bootstrap.", min=100)] = 1000,
-    seed: Annotated[int, option("Seed of all chance.", min=0)] = 0,
     html: Annotated[Path | None, option("Write the report, with pictures.", "FILE.html")] = None,
     csv: Annotated[Path | None, option("Write all numbers as one table.", "FILE.csv")] = None,
     force: Force = False,
@@ -103,14 +93,7 @@ def audit(
 
     for path in (html, csv):
         can_be_written(path, model, force=force)
-    names = [_name(folder, each) for each in by or []]
-    given = _bands(bands or [], names)
-    found = Audit.of(
-        folder, names, bands={_name(folder, name): given[name] for name in given}, cross=cross,
-        reference=dict(_pair("--reference", each) for each in reference or []),
-        model=_loaded(model), sample=sample, draws=bootstrap, random_state=seed,
-        verbose=True,
-    )  # fmt: skip
+    found = Audit.asking(folder, asked.request(folder), model=_loaded(model), verbose=True)
     if html is not None:
         write_whole(html, found.page().html())
     if csv is not None:
@@ -119,9 +102,7 @@ def audit(
         output.say_json(found.to_dict())
         return
     _show(found)
-    for path in (html, csv):
-        if path is not None:
-            output.say(f"{path}: written.")
+    output.wrote(html, csv)
 
 
 def _loaded(path: Path | None) -> Any:
@@ -139,13 +120,6 @@ def _name(folder: Path, given: str) -> str:
     return opened.schema.name_of(given) if given in labels else given
 
 
-def _pair(option: str, given: str) -> tuple[str, str]:
-    name, equals, rest = given.partition("=")
-    if not equals or not name or not rest:
-        raise InputError(f"{option} {given!r}: expected COLUMN=…, such as sex=female")
-    return name, rest
-
-
 def _bands(given: list[str], by: list[str]) -> dict[str, Any]:
     """Bands by column; those that name none belong to the only column there is."""
     found: dict[str, Any] = {}
@@ -154,7 +128,7 @@ def _bands(given: list[str], by: list[str]) -> dict[str, Any]:
             raise InputError(
                 f"--bands {each!r}: of which column? Say it, such as --bands age={each}"
             )
-        name, edges = _pair("--bands", each) if "=" in each else (by[0], each)
+        name, edges = pair("--bands", each, *BANDS) if "=" in each else (by[0], each)
         found[name] = edges if edges.startswith("q") else _numbers(each, edges)
     return found
 

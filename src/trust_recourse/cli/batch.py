@@ -42,7 +42,7 @@ SENTENCES = {
     "time_limit",
     more={"time_limit": f"{question.NO_LIMIT} [default: --node-limit {BATCH_BOXES}]"},
 )
-class Asked(question.Asked):
+class BatchOptions(question.QuestionOptions):
     """A question whose default limit counts boxes, so that answers do not depend on the machine."""
 
 
@@ -54,7 +54,7 @@ def batch(
     ],
     model: Annotated[Path, option("A model, as `trust-recourse fit` writes it.", "MODEL")],
     out: Annotated[Path, option("The folder to write answers to.", "DIR")],
-    asked: Asked,
+    asked: BatchOptions,
     schema: question.SchemaFile = None,
     wanted: question.Wanted = None,
     id: Annotated[  # noqa: A002
@@ -120,7 +120,7 @@ def batch(
     _sum_up(found, out)
 
 
-def _limited(asked: Asked, recourse: Recourse) -> Question:
+def _limited(asked: BatchOptions, recourse: Recourse) -> Question:
     """The question, with a limit of boxes for each person where the line names no limit."""
     put = asked.question(recourse.schema)
     given = asked.given["node_limit"] or asked.given["time_limit"]

@@ -49,6 +49,14 @@ def _sentence(error: Exception) -> str:
     return reworded(str(error), lambda part: PARTS[part].flag if part in PARTS else f"--{part}")
 
 
+def pair(flag: str, given: str, expected: str, example: str) -> tuple[str, str]:
+    """The two sides of what is given as NAME=VALUE."""
+    name, equals, value = given.partition("=")
+    if not (name and equals):
+        raise InputError(f"{flag} {given!r}: expected {expected}, such as {example}")
+    return name, value
+
+
 def can_be_written(path: Path | None, *read: Path | None, force: bool) -> None:
     """Refuse, before any work, a file that cannot be written, that is read itself, or is there.
 

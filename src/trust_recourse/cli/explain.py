@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 @command()
 def explain(
-    person: question.Person,
-    asked: question.Asked,
+    person: question.PersonOptions,
+    asked: question.QuestionOptions,
     option: Annotated[int, option("Which option of `find` to explain, from 1.", "K", min=1)] = 1,
     compare: Annotated[
         tuple[int, int] | None, option("Set two options beside each other instead.", "K K")
@@ -85,9 +85,7 @@ def explain(
             table.add_row(name, *cells)
         console.print(table)
         console.print(f"\n{told.sentence}\n\n{told.explanation}")
-    for path in (out, png):
-        if path is not None:
-            console.print(f"\n{path}: written.")
+    output.wrote(out, png)
 
 
 def _picture(result: Result, asked: list[int]) -> bytes:

@@ -14,7 +14,7 @@ from trust_recourse.cli import output, question
 from trust_recourse.cli.errors import Force, InputError, can_be_written
 from trust_recourse.cli.options import command
 from trust_recourse.cli.root import option
-from trust_recourse.question.vocabulary import PARTS
+from trust_recourse.question.vocabulary import PARTS, UNPROVED
 
 if TYPE_CHECKING:
     from trust_recourse import Option, Recourse, Result
@@ -25,13 +25,12 @@ ABOUT = "All of it is about the model: that it would say yes, not that the world
 SAMPLED = ", as a 95% interval where noisy copies were counted"
 NONE = "–"  # in place of the radius of an option that is still refused
 UNANSWERED = ("infeasible", "not_found")
-UNPROVED = ("min_radius", "plausible", "survives")  # parts of a question that no proof covers
 
 
 @command()
 def find(
-    person: question.Person,
-    asked: question.Asked,
+    person: question.PersonOptions,
+    asked: question.QuestionOptions,
     certificate: Annotated[
         Path | None, option("Write the proof, for `trust-recourse verify`.", "FILE.json")
     ] = None,
@@ -149,7 +148,7 @@ def _doubt(recourse: Recourse, x: dict[str, Any]) -> None:
         output.say(f"Suspicion: {each.sentence}", err=True)
 
 
-def _must_be_certifiable(recourse: Recourse, asked: question.Asked) -> None:
+def _must_be_certifiable(recourse: Recourse, asked: question.QuestionOptions) -> None:
     from trust_recourse.answers.certifying import unproved
 
     given = asked.given
@@ -162,7 +161,7 @@ def _must_be_certifiable(recourse: Recourse, asked: question.Asked) -> None:
 # ---------------------------------------------------------------- for people
 
 
-def decision(result: Result, person: question.Values, *, verbose: bool = False) -> str:
+def decision(result: Result, person: question.ValueOptions, *, verbose: bool = False) -> str:
     """What the model decides about a person, and all their values if they are asked for."""
     from trust_recourse.io.wording import level
 

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Any
 
 from trust_recourse.cli import output
 from trust_recourse.cli.errors import Force, InputError, can_be_written
-from trust_recourse.cli.options import command
+from trust_recourse.cli.options import command, option_of, options_of
 from trust_recourse.cli.question import Json, anew_beside, either, label_of, target_class, unordered
 from trust_recourse.cli.root import option
-from trust_recourse.cli.schema import (
-    Data,
-    Ids,
-    Target,
-    as_missing,
-    features,
-    guessed,
-    left_out,
-    taken,
-    unnamed,
-)
+from trust_recourse.cli.schema import Data, Ids, Target, as_missing
+from trust_recourse.io.fields import fields_of
 from trust_recourse.io.tables import Table, read
+from trust_recourse.report.model.fit_request import FitRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,70 +25,33 @@ if TYPE_CHECKING:
     from trust_recourse import PTMClassifier, Schema
     from trust_recourse.report import ModelReport, Suspicion
 
-FEWEST = 8  # rows of the smaller class, for some of them to be held out
-
-Seed = Annotated[int, option("Seed of all chance.", min=0, max=2**32 - 1)]
+ASKED = fields_of(FitRequest)
+Seed = Annotated[int, option_of(ASKED["seed"])]
 Out = Annotated[Path, option("Where to write the model.", "FILE.safetensors")]
-KeptWanted = Annotated[
-    str | None,
-    option(
-        "The class hoped for, kept in the file; the second label if none, unless the labels are "
-        "words. The model itself takes both alike.",
-        "LABEL",
-    ),
-]
-KeptThreshold = Annotated[
-    float | None,
-    option("Who is below this confidence is refused, kept in the file; 0.5 if none.", "T"),
-]
+KeptWanted = Annotated[str | None, option_of(ASKED["wanted"])]
+KeptThreshold = Annotated[float | None, option_of(ASKED["threshold"])]
+
+
+@options_of(FitRequest)
+class FitOptions:
+    """What is asked of the model, as given on the line."""
+
+    @property
+    def request(self) -> FitRequest:
+        """What is asked of the model."""
+        return FitRequest(**{name: getattr(self, name) for name in ASKED})
 
 
 @command()
 def fit(
     data: Data,
     target: Target,
+    asked: FitOptions,
     schema: Annotated[
         Path | None, option("What the columns mean; guessed if none is given.", "FILE.yaml")
     ] = None,
     out: Out = Path("model.safetensors"),
-    wanted: KeptWanted = None,
-    threshold: KeptThreshold = None,
     id: Ids = None,  # noqa: A002
-    clauses: Annotated[int, option("Rules, an even number.", min=2)] = 100,
-    epochs: Annotated[
-        int, option("Readings of the table, at most; it stops once more do not pay.", min=1)
-    ] = 20,
-    t: Annotated[
-        float | None,
-        typer.Option("--T", help="The vote at which learning rests; a tenth of the rules if none."),
-    ] = None,
-    s: Annotated[float, typer.Option("--s", help="Above 1; larger gives longer rules.")] = 3.0,
-    thresholds: Annotated[
-        str, option("The most for each number, or 'unique' for every value.")
-    ] = "12",
-    link: Annotated[
-        Literal["margin", "vote", "logistic"],
-        option("How rules become a confidence: by their vote, or weighed by what they tell."),
-    ] = "logistic",
-    use_protected: Annotated[
-        bool, option("Learn from columns that the schema calls protected, too.")
-    ] = False,
-    calibration: Annotated[
-        Literal["none", "isotonic", "sigmoid", "temperature"],
-        option("Correct the confidences by rows held out; learns five times more."),
-    ] = "none",
-    seed: Seed = 0,
-    bootstraps: Annotated[
-        int,
-        option(
-            "Also learn so many models anew, such as 60, into a folder beside the model: for "
-            "`find --survives`.",
-            min=0,
-        ),
-    ] = 0,
-    holdout: Annotated[
-        float, option("Share of the rows to judge it on, by learning twice.", min=0, max=0.9)
-    ] = 0.25,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -126,14 +78,16 @@ def fit(
 
         trust-recourse fit patients.csv --target survived --bootstraps 60
     """
-    from trust_recourse import PTMClassifier, Schema
+    from trust_recourse import Schema
     from trust_recourse.answers.retraining import remove_all, save_all
     from trust_recourse.models.bootstrap import LEAST
     from trust_recourse.question import Question
-    from trust_recourse.report import check_table, holdout_report
+    from trust_recourse.report import check_table
     from trust_recourse.report.protected import uses
     from trust_recourse.schema.derived import check_rows
 
+    request = asked.request
+    wanted, threshold, bootstraps = request.wanted, request.threshold, request.bootstraps
     if bootstraps and bootstraps < LEAST:
         raise InputError(f"--bootstraps {bootstraps}: expected at least {LEAST}, such as 60")
     can_be_written(out, data, schema, force=force)
@@ -141,27 +95,19 @@ def fit(
     given = None if schema is None else Schema.from_yaml(schema)
     rows, labels, known = learnt_from(read(data), target, given, id or [], wanted)
     check_rows(known, rows, groups=True)
-    machine = PTMClassifier(
-        clauses, s=s, T=t, epochs=epochs, thresholds=_thresholds(thresholds), link=link,
-        use_protected=use_protected, calibration=None if calibration == "none" else calibration,
-        schema=known, random_state=seed, verbose=True,
-    )  # fmt: skip
+    machine = request.machine(known)
     classes = sorted(set(labels.tolist()))
     unnamed = wanted is None and unordered(classes)
     yes = None if unnamed else target_class(wanted, classes)
     shown = classes[-1] if yes is None else yes
     judged = None
-    if _enough(labels, holdout):
-        held = math.ceil(holdout * len(rows))
+    if held := request.held_out(labels):
         output.say(
             f"Learning without the {held:,} rows it will be judged on; when to stop is told by a "
             "part of the others.",
             err=True,
         )
-        judged = holdout_report(
-            machine, rows, labels, holdout=holdout, wanted=shown, random_state=seed, schema=known,
-            decision_threshold=threshold,
-        )  # fmt: skip
+        judged = request.judged(machine, rows, labels, shown)
     output.say("Learning from all rows.", err=True)
     _, seconds = output.timed(lambda: machine.fit(rows, labels))
     doubts = judged.suspicions if judged else check_table(rows, labels, known, wanted=yes)
@@ -173,7 +119,8 @@ def fit(
         output.say(_anew(bootstraps, machine, seconds), err=True)
         machine.set_params(verbose=False)
         save_all(
-            anew, machine.bootstraps(rows, labels, bootstraps, random_state=seed, verbose=True)
+            anew,
+            machine.bootstraps(rows, labels, bootstraps, random_state=request.seed, verbose=True),
         )
     no = [] if unnamed else refused(machine, rows, yes)
     told = {
@@ -217,10 +164,34 @@ def refused(machine: Any, rows: Any, yes: Any) -> list[int]:
     return found
 
 
+def as_model_calls(
+    truth: NDArray[Any], model: Any, target: str, wanted: Any = None
+) -> NDArray[Any]:
+    """The labels of a column as a model calls its classes; prints what that assumes.
+
+    Raises
+    ------
+    ValueError
+        If the labels are not those of the model, as `told_by` reads them.
+
+    """
+    from trust_recourse.report.labels import as_classes, assumed, told_by
+
+    classes = model.classes_.tolist()
+    own = classes if hasattr(model, "fit") else None  # a machine has its classes from a table
+    told = told_by(truth, classes, target, own, wanted)
+    if told == classes:
+        return truth
+    output.say(f"--target {target}: {assumed(classes, told, target)}.", err=True)
+    return as_classes(truth, classes, told)
+
+
 def learnt_from(
     table: Table, target: str, schema: Schema | None, ids: list[str], wanted: str | None = None
 ) -> tuple[pd.DataFrame, NDArray[Any], Schema]:
     """The rows of a table as a schema reads them (guessed if there is none), and their classes."""
+    from trust_recourse.report.first_schema import features, guessed, left_out, taken, unnamed
+
     labels = table.labels(target)
     if schema is None:
         rows, unused = features(table, target, ids)
@@ -248,23 +219,6 @@ def learnt_from(
         if name in schema:
             raise InputError(f"the schema has the {what} {name!r} as a feature; take it out there")
     return table.read_by(schema), labels, schema
-
-
-def _thresholds(text: str) -> Any:
-    if text != "unique" and not text.isdecimal():
-        raise InputError(
-            f"--thresholds {text}: expected a number such as 20, or unique, for the cuts of each "
-            "column; who is refused is said by --threshold"
-        )
-    return text if text == "unique" else int(text)
-
-
-def _enough(labels: NDArray[Any], share: float) -> bool:
-    """Whether there are rows enough of each class to hold a share of them out."""
-    import numpy as np
-
-    fewest = int(np.unique(labels, return_counts=True)[1].min())
-    return bool(share) and fewest >= FEWEST and fewest * min(share, 1 - share) >= 2
 
 
 def _accuracy(

@@ -28,8 +28,8 @@ RESOLUTION = 0.01
 
 @command()
 def frontier(
-    person: question.Person,
-    rules: question.Rules,
+    person: question.PersonOptions,
+    rules: question.RuleOptions,
     confidence: Annotated[
         list[float] | None, option("A level that it leads through; may be repeated.", "LEVEL")
     ] = None,
@@ -88,9 +88,7 @@ def frontier(
         return
     output.console().print(decision(result, person, verbose=verbose))
     _show(result, stairs, everything, time_limit or 0.0)
-    for path in (csv, png):
-        if path is not None:
-            output.say(f"\n{path}: written.")
+    output.wrote(csv, png)
 
 
 def _show(result: Result, stairs: pd.DataFrame, everything: bool, limit: float) -> None:

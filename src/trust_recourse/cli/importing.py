@@ -12,7 +12,6 @@ from rich.table import Table
 from trust_recourse.cli import output
 from trust_recourse.cli.errors import Force, InputError, can_be_written
 from trust_recourse.cli.fit import KeptThreshold, KeptWanted, Out, refused
-from trust_recourse.cli.labels import as_classes, assumed, told_by
 from trust_recourse.cli.options import command
 from trust_recourse.cli.question import Json, anew_beside, either, target_class, unordered
 from trust_recourse.cli.root import option
@@ -127,6 +126,7 @@ def import_(
     from trust_recourse.answers.retraining import remove_all, save_all
     from trust_recourse.models.readers import library as sums
     from trust_recourse.question import Question
+    from trust_recourse.report.labels import assumed, told_by
     from trust_recourse.report.model.sentinel_rows import codes_read
     from trust_recourse.report.protected import uses
     from trust_recourse.schema.derived import check_rows
@@ -213,6 +213,7 @@ def _agreements(
     `told` are the column's labels for the model's classes. Where no class is named as wanted, each
     is compared.
     """
+    from trust_recourse.report.labels import as_classes
     from trust_recourse.report.model.agreement import Agreement
 
     if rows is None or truth is None:

@@ -326,7 +326,7 @@ def check(
 def redeem(
     promise: Annotated[str, typer.Argument(metavar="ID", help="The promise's id.")],
     model: Annotated[Path, option("The model in use now.", "MODEL.safetensors")],
-    now: question.Values,
+    now: question.ValueOptions,
     book: Book,
     as_promised: Annotated[
         bool, typer.Option("--as-promised", help="All values are now just as promised.")
@@ -440,7 +440,9 @@ def _show_check(found: Check, limit: int) -> None:
     console.print(f"{found!r}; the limit is {limit}.")
 
 
-def _now(now: question.Values, x: str | None, as_promised: bool, made: Promise) -> dict[str, Any]:
+def _now(
+    now: question.ValueOptions, x: str | None, as_promised: bool, made: Promise
+) -> dict[str, Any]:
     """How the person is now, said in one way."""
     if as_promised and (now.given or x is not None):
         raise InputError("--as-promised says all values; leave out --set, --data, --row, --id, --x")

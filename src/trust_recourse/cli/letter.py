@@ -3,35 +3,37 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from trust_recourse.cli.errors import Force, InputError, can_be_written
-from trust_recourse.cli.fit import learnt_from
-from trust_recourse.cli.labels import as_model_calls
+from trust_recourse.cli.errors import Force, InputError, can_be_written, pair
+from trust_recourse.cli.fit import as_model_calls, learnt_from
 from trust_recourse.cli.ledger import Book
-from trust_recourse.cli.options import command
+from trust_recourse.cli.options import command, options_of
 from trust_recourse.cli.output import say
 from trust_recourse.cli.question import TimeLimit, seconds, time_limit_met
 from trust_recourse.cli.report import quiet
 from trust_recourse.cli.root import option
+from trust_recourse.io.fields import fields_of
 from trust_recourse.io.tables import read
+from trust_recourse.report.letter.request import LetterRequest, Method
 
 if TYPE_CHECKING:
-    from trust_recourse import Evidence, Letter, Result
+    from trust_recourse import Evidence, Letter, Result, Schema
     from trust_recourse.ledger import Promise
     from trust_recourse.report import ModelReport
+    from trust_recourse.report.letter.institution import Institution
 
 Paper = TypeVar("Paper", "Letter", "Evidence")
 
 ENDINGS = (".pdf", ".html", ".txt")
+FIELD = ("NAME=VALUE", "received=2026-11-02")
 FRONTIER = 10.0  # seconds for the frontier of an evidence report, at most
-Name = Literal["plain", "us", "eu"]
-Method = Literal["just-passed", "all-applicants", "nearest-yes"]
 
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL.safetensors", help="Written by `fit` or `import`.")
@@ -44,58 +46,66 @@ Out = Annotated[
 ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class InstitutionOptions:
+    """What all letters of an institution share, as given on the line."""
+
+    fields: Annotated[
+        Path | None, option("What all letters share, and what the profile needs.", "FILE.yaml")
+    ] = None
+    reference: Annotated[
+        Path | None, option("Other applicants, with whom letters compare the person.", "ROWS")
+    ] = None
+    reason_codes: Annotated[
+        Path | None, option("Your own list of reasons, for letters.", "FILE.yaml|FILE.csv")
+    ] = None
+    catalogues: Annotated[
+        Path | None, option("A folder with languages of your own, CODE.po.", "FOLDER")
+    ] = None
+
+    def institution(self, schema: Schema) -> Institution:
+        """The institution that writes, about people of this schema."""
+        from trust_recourse.report.letter.institution import Institution
+        from trust_recourse.report.letter.reason_codes import ReasonCodes
+
+        rows, codes = self.reference, self.reason_codes
+        return Institution.read(
+            self.fields, catalogues=self.catalogues,
+            reference=None if rows is None else read(rows).read_by(schema),
+            reason_codes=None if codes is None else ReasonCodes.read(codes, schema),
+        )  # fmt: skip
+
+
+@options_of(LetterRequest, *(name for name in fields_of(LetterRequest) if name != "fields"))
+class LetterOptions(InstitutionOptions):
+    """What is asked of a letter, as given on the line."""
+
+    field: Annotated[list[str] | None, option("One of these fields. Repeatable.", "NAME=VALUE")] = (
+        None
+    )
+
+    @property
+    def request(self) -> LetterRequest:
+        """What is asked of the letter; days that are none are refused."""
+        given = {name: getattr(self, name) for name in fields_of(LetterRequest)}
+        typed = (pair("--field", each, *FIELD) for each in self.field or ())
+        given |= {"fields": {name.strip(): value.strip() for name, value in typed}}
+        given |= {"protected_reviewed": tuple(given["protected_reviewed"] or ())}
+        _days({"--valid-until": given["valid_until"], "--dated": given["dated"]})
+        return LetterRequest(**given)
+
+
 @command()
 def letter(
     model: Model,
     result: Answers,
     out: Out,
-    organisation: Annotated[str, option("Who writes the letter.")] = "",
-    contact: Annotated[str, option("Whom to ask: a name, a number, an address.")] = "",
-    valid_until: Annotated[
-        str, option("The last day on which the offer holds, such as 2027-01-31.")
-    ] = "",
-    person: Annotated[str, option("To whom it is written.")] = "",
-    decision: Annotated[str, option("What was decided on; “your application”, if left out.")] = "",
-    profile: Annotated[
-        Name, option("The law that it answers to: none, that of the US, or of the EU.")
-    ] = "plain",
-    fields: Annotated[
-        Path | None, option("What the profile needs, and what all letters share.", "FILE.yaml")
-    ] = None,
-    field: Annotated[
-        list[str] | None, option("One of these fields. Repeatable.", "NAME=VALUE")
-    ] = None,
-    late: Annotated[bool, typer.Option("--late", help="Write it after the 30 days, too.")] = False,
-    reference: Annotated[
-        Path | None, option("Other applicants, with whom the person is compared.", "ROWS")
-    ] = None,
-    reasons: Annotated[
-        Method | None,
-        option("How reasons are found. just-passed, if there is a --reference.", None),
-    ] = None,
-    reason_codes: Annotated[
-        Path | None, option("Your own list of reasons.", "FILE.yaml|FILE.csv")
-    ] = None,
-    language: Annotated[str, option("en, de, or one of --catalogues.", "CODE")] = "en",
-    catalogues: Annotated[
-        Path | None, option("A folder with languages of your own, CODE.po.", "FOLDER")
-    ] = None,
-    dated: Annotated[str | None, option("The day of the letter; else today.", "DAY")] = None,
-    promise: Annotated[str, option("The promise's id, as `ledger promise` prints it.", "ID")] = "",
+    asked: LetterOptions,
     ledger: Annotated[
         str | None,
         option("Record the letter and what was reviewed there, under --promise.", "FILE|URL"),
     ] = None,
     key_file: Annotated[Path | None, option("The ledger's key; else TRUST_LEDGER_KEY.")] = None,
-    protected_reviewed: Annotated[
-        list[str] | None,
-        option(
-            "A protected feature whose part in this decision you have reviewed. Repeatable.", "NAME"
-        ),
-    ] = None,
-    reviewed_by: Annotated[
-        str, option("Who has reviewed that; the ledger keeps the name, the letter does not.")
-    ] = "",
     time_limit: TimeLimit = None,
     force: Force = False,
 ) -> None:
@@ -143,20 +153,10 @@ def letter(
     """
     from trust_recourse import ProtectedReasonError
     from trust_recourse.report.letter import UnsignedReviewError
-    from trust_recourse.report.letter.institution import Institution
     from trust_recourse.report.letter.profiles import LateLetterError, MissingFieldsError
 
-    flags = {
-        "organisation": organisation, "contact": contact, "valid_until": valid_until,
-        "person": person, "decision": decision,
-    }  # fmt: skip
-    given: dict[str, Any] = {
-        **_typed(field or ()),
-        **{name: flag for name, flag in flags.items() if flag},
-    }
-    if late:
-        given["late"] = True
-    _days({"--valid-until": valid_until, "--dated": dated or ""})
+    request = asked.request
+    promise, language = request.promise, request.language
     if ledger and not promise:
         raise ValueError("--ledger records a letter under its promise; give --promise ID too")
     if promise and not ledger:
@@ -170,16 +170,9 @@ def letter(
 
     def made(answers: Result) -> Letter:
         schema = answers.recourse.schema
-        house = Institution.read(
-            fields, reason_codes=reason_codes, catalogues=catalogues,
-            reference=None if reference is None else read(reference).read_by(schema),
-        )  # fmt: skip
+        house = asked.institution(schema)
         try:
-            note = house.letter(
-                answers, profile, given, promise=kept or "", reasons=reasons, language=language,
-                dated=dated, protected_reviewed=protected_reviewed or (), reviewed_by=reviewed_by,
-                time_limit=limit,
-            )  # fmt: skip
+            note = request.written(house, answers, promise=kept, time_limit=limit)
         except ProtectedReasonError as error:
             named = shlex.join(f"--protected-reviewed={name}" for name in error.names)
             raise ValueError(f"{error.sentence}: {named}") from None
@@ -200,9 +193,9 @@ def letter(
             from trust_recourse.ledger.letters import check_letter
 
             check_letter(kept, note.record(), datetime.now(UTC))
-            if (more := len(answers.options) - 1) > 0:
-                others = "the other option" if more == 1 else f"the {more} other options"
-                say(f"The letter offers what promise {promise} holds, and not {others}.", err=True)
+        if kept is not None and (more := len(answers.options) - 1) > 0:
+            others = "the other option" if more == 1 else f"the {more} other options"
+            say(f"The letter offers what promise {promise} holds, and not {others}.", err=True)
         return note
 
     written = _write(made, model, result, out, force)
@@ -226,7 +219,7 @@ def letter(
         say(f"{name} is not among the reasons: the letter does not name it.", err=True)
 
 
-def _days(given: dict[str, str]) -> None:
+def _days(given: dict[str, str | None]) -> None:
     """Refuse, before any work, days on the line that are none, or are written otherwise."""
     from trust_recourse.report.letter.profiles import date
 
@@ -257,17 +250,6 @@ def _record(book: Book, promise: str, written: Letter, out: Path) -> None:
     except Exception:
         out.unlink()
         raise
-
-
-def _typed(fields: Iterable[str]) -> dict[str, str]:
-    """The fields that are given on the line."""
-    given = {}
-    for each in fields:
-        name, equals, value = each.partition("=")
-        if not equals:
-            raise ValueError(f"--field {each!r}: expected NAME=VALUE, such as received=2026-11-02")
-        given[name.strip()] = value.strip()
-    return given
 
 
 @command()

@@ -17,7 +17,7 @@ from typer.models import OptionInfo
 
 from trust_recourse.cli.errors import friendly_errors
 from trust_recourse.cli.root import app
-from trust_recourse.io.fields import Offered, offered
+from trust_recourse.io.fields import RequestField, fields_of
 
 Made = TypeVar("Made")
 
@@ -36,7 +36,7 @@ def options_of(
     """
 
     def made(cls: type[Made]) -> type[Made]:
-        for name, field in offered(request, *names).items():
+        for name, field in fields_of(request, *names).items():
             kind = (kinds or {}).get(name, field.kind)
             default = None if _several(kind) else field.default
             of = _on_the_line(kind) if default is not None else _on_the_line(kind) | None
@@ -48,14 +48,17 @@ def options_of(
     return made
 
 
-def option_of(field: Offered, more: str = "", kind: Any = None) -> Any:
+def option_of(field: RequestField, more: str = "", kind: Any = None) -> Any:
     """The option for a field of a request."""
     kind, told = kind or field.kind, field.setting
     words = [told.help, f"Such as {told.example}." if told.example else "", more]
     words += ["Repeatable."] * _several(kind)
-    least = int(told.least) if kind is int and told.least is not None else None
+    least, most = None, None
+    if kind is int:
+        least = None if told.least is None else int(told.least)
+        most = None if told.below is None else int(told.below) - 1
     text = " ".join(filter(None, words))
-    return typer.Option(field.flag, help=text, metavar=told.sample or None, min=least)
+    return typer.Option(field.flag, help=text, metavar=told.sample or None, min=least, max=most)
 
 
 def _several(kind: Any) -> bool:

@@ -18,6 +18,8 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
     from trust_recourse.report import ModelReport, Suspicion
@@ -50,6 +52,13 @@ def say(text: str, *, err: bool = False) -> None:
 
         text = shortened(text)
     typer.echo(harmless(text), err=err)
+
+
+def wrote(*paths: Path | None) -> None:
+    """Print which files were written."""
+    for path in paths:
+        if path is not None:
+            say(f"\n{path}: written.")
 
 
 def at_terminal() -> bool:

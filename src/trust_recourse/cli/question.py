@@ -1,6 +1,6 @@
 """What commands share: whom a question is about, and what is asked, as options of the line.
 
-`Rules` and `Asked` have an option for each part of `trust_recourse.Question`.
+`RuleOptions` and `QuestionOptions` have an option for each part of `trust_recourse.Question`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trust_recourse.cli.errors import InputError
+from trust_recourse.cli.errors import InputError, pair
 from trust_recourse.cli.options import option_of, options_of
 from trust_recourse.io.tables import read
-from trust_recourse.question.vocabulary import PARTS, TIME_LIMIT, QuestionFields
+from trust_recourse.question.vocabulary import OTHERS, PARTS, RULES, TIME_LIMIT, QuestionFields
 from trust_recourse.search.engines import BLACK_BOX, Engine
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ TimeLimit = Annotated[
 
 
 @dataclass(frozen=True)
-class Values:
+class ValueOptions:
     """How a person is, as given on the line."""
 
     data: Annotated[
@@ -102,7 +102,8 @@ class Values:
 
         values, typed = {**known, **self._row(schema)}, set[str]()
         for given in self.values or ():
-            name, text = _named(given, "--set", f"{schema.names[0]}=1")
+            example = shlex.quote(f"{schema.names[0]}=1")
+            name, text = pair("--set", given, "NAME=VALUE", example)
             name = schema.name_of(name)
             values[name] = schema[name].read(text)
             typed.add(name)
@@ -149,7 +150,7 @@ class Values:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Person(Values):
+class PersonOptions(ValueOptions):
     """Whom a question is about, and of which model, as given on the line."""
 
     model: Model
@@ -184,12 +185,8 @@ def _computed(schema: Schema, values: dict[str, Any], typed: set[str]) -> dict[s
     return found
 
 
-RULES = ("cost", "lock", "limits", "max_changes", "decision_threshold")
-OTHERS = tuple(part for part in PARTS if part not in RULES)
-
-
 @options_of(QuestionFields, *RULES)
-class Rules:
+class RuleOptions:
     """By which rules a question is asked: what a change costs, what may change, who is refused."""
 
     @property
@@ -229,7 +226,7 @@ class Rules:
         "time_limit": f"{NO_LIMIT} [default: {TIME_LIMIT:g}]",
     },
 )
-class Asked(Rules):
+class QuestionOptions(RuleOptions):
     """What is asked, as given on the line."""
 
     like: Annotated[
@@ -328,13 +325,6 @@ def place_of(result: Result, option: int) -> int:
             "of `trust-recourse find` ask for more"
         )
     return option - 1
-
-
-def _named(given: str, flag: str, example: str) -> tuple[str, str]:
-    name, equals, text = given.partition("=")
-    if not equals:
-        raise InputError(f"{flag} {given!r}: expected NAME=VALUE, such as {shlex.quote(example)}")
-    return name, text
 
 
 def target_class(wanted: str | None, classes: list[Any], own: Any = None) -> Any:

@@ -9,8 +9,7 @@ import typer
 
 from trust_recourse.cli import output
 from trust_recourse.cli.errors import Force, can_be_printed
-from trust_recourse.cli.fit import Seed, learnt_from
-from trust_recourse.cli.labels import as_model_calls
+from trust_recourse.cli.fit import Seed, as_model_calls, learnt_from
 from trust_recourse.cli.options import command
 from trust_recourse.cli.question import Json, Threshold, Wanted, target_class
 from trust_recourse.cli.root import option
@@ -100,8 +99,7 @@ def report(
         output.say_json(found.to_dict())
         return
     _show(found, target)
-    if out is not None:
-        output.say(f"\n{out}: written.")
+    output.wrote(out)
 
 
 def quiet(machine: Any) -> Any:

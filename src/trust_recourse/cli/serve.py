@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from trust_recourse.cli import question
 from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.ledger import said_if_new
+from trust_recourse.cli.letter import InstitutionOptions
 from trust_recourse.cli.options import command
 from trust_recourse.cli.output import say
 from trust_recourse.cli.root import option
@@ -27,7 +28,7 @@ KEY = "TRUST_API_KEY"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Service(question.Rules):
+class Service(InstitutionOptions, question.RuleOptions):
     """Makes the app, in whichever process it is to run."""
 
     model: question.Model
@@ -50,22 +51,6 @@ class Service(question.Rules):
     page: Annotated[bool, option("Show the page, beside the service.")] = True
     organisation: Annotated[str, option("Who writes the letters.")] = ""
     contact: Annotated[str, option("Whom a letter tells to ask.")] = ""
-    fields: Annotated[
-        Path | None,
-        option(
-            "What all letters share: the file of `letter --fields`, with nothing of one person.",
-            "FILE.yaml",
-        ),
-    ] = None
-    reference: Annotated[
-        Path | None, option("Other applicants, with whom letters compare the person.", "ROWS")
-    ] = None
-    reason_codes: Annotated[
-        Path | None, option("Your own list of reasons, for letters.", "FILE.yaml|FILE.csv")
-    ] = None
-    catalogues: Annotated[
-        Path | None, option("A folder with languages of letters, CODE.po.", "FOLDER")
-    ] = None
     wanted: question.Wanted = None
     like: Annotated[
         Path | None,
@@ -80,7 +65,7 @@ class Service(question.Rules):
 
         where, key = self.ledger, self.ledger_key_file
         recourse = self.recourse()
-        house = self.institution(recourse)
+        house = self.shared(recourse)
         state = AppState(
             recourse,
             self.people(recourse.schema),
@@ -111,25 +96,18 @@ class Service(question.Rules):
         """The model with its rules."""
         return self.over(question.recourse_of(self.model, self.schema, self.wanted))
 
-    def institution(self, recourse: Recourse) -> Institution:
+    def shared(self, recourse: Recourse) -> Institution:
         """Who writes letters, with what they share."""
         from trust_recourse.answers.explain import explainable
         from trust_recourse.report.language import language_of
-        from trust_recourse.report.letter.institution import Institution
-        from trust_recourse.report.letter.reason_codes import ReasonCodes
 
-        schema, codes, rows = recourse.schema, self.reason_codes, self.reference
-        if rows is not None and not explainable(recourse.model):
+        if self.reference is not None and not explainable(recourse.model):
             raise InputError(
-                f"--reference {rows}: this model does not say what its answer is made of, so "
-                "nobody can be compared; leave it out"
+                f"--reference {self.reference}: this model does not say what its answer is made "
+                "of, so nobody can be compared; leave it out"
             )
         language_of("en", self.catalogues)
-        house = Institution.read(
-            self.fields, catalogues=self.catalogues,
-            reference=None if rows is None else read(rows).read_by(schema),
-            reason_codes=None if codes is None else ReasonCodes.read(codes, schema),
-        )  # fmt: skip
+        house = self.institution(recourse.schema)
         house.refuse_one_person(f"--fields {self.fields}")
         return house
 
@@ -176,7 +154,7 @@ class Service(question.Rules):
         from trust_recourse.ledger.pseudonyms import Key
 
         self.people(recourse.schema)
-        self.institution(recourse)
+        self.shared(recourse)
         self.promised_by()
         if self.ledger is not None:
             Key.given(None, self.ledger_key_file)

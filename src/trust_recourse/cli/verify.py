@@ -40,8 +40,8 @@ def verify(
     certificate: Annotated[
         Path, typer.Argument(metavar="CERTIFICATE.json", help="Written by `find --certificate`.")
     ],
-    person: question.Person,
-    rules: question.Rules,
+    person: question.PersonOptions,
+    rules: question.RuleOptions,
     confidence: Annotated[
         float | None, option("What the confidence asked for must be.", "C")
     ] = None,
@@ -149,8 +149,8 @@ class Level:
 
 
 def _given(
-    person: question.Person,
-    rules: question.Rules,
+    person: question.PersonOptions,
+    rules: question.RuleOptions,
     machine: Model,
 ) -> dict[str, Any]:
     """What the question must be but for its target, as far as it is given on the line."""

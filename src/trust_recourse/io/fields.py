@@ -1,7 +1,7 @@
 """Fields of requests: what each means and which values it takes, for every surface that offers it.
 
 A request, such as `trust_recourse.Question`, is a frozen dataclass whose fields are made by
-`setting`. `offered` describes them. The command line, REST and the page derive their options,
+`setting`. `fields_of` describes them. The command line, REST and the page derive their options,
 bodies and inputs from that, so that a field is declared once.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import MISSING, dataclass
+from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 SETTING = "setting"  # its place in the metadata of a dataclass's field
@@ -31,7 +32,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Offered:
+class RequestField:
     """A field of a request: its name in Python, the type of its values, its default."""
 
     name: str
@@ -58,11 +59,12 @@ def setting(default: Any, help: str, *, hash: bool | None = None, **more: Any) -
     return dataclasses.field(default=default, hash=hash, metadata=metadata)
 
 
-def offered(request: type, *names: str) -> dict[str, Offered]:
+@cache
+def fields_of(request: type, *names: str) -> dict[str, RequestField]:
     """The fields of a request that are made by `setting`, or those of these names."""
     hints = get_type_hints(request)
     found = {
-        each.name: Offered(
+        each.name: RequestField(
             each.name,
             _kind(hints[each.name]),
             {} if each.default is MISSING else each.default,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from trust_recourse.io.fields import offered, setting
+from trust_recourse.io.fields import fields_of, setting
 
 if TYPE_CHECKING:
     from trust_recourse.question.cost import Cost
@@ -110,7 +110,7 @@ class QuestionFields:
         label="Numbers within the radius",
     )  # fmt: skip
     survives: float | None = setting(
-        None, "Kept by this share of models learnt anew, such as 0.9, beside confident enough.",
+        None, "Kept by this share of models learnt anew, beside confident enough.",
         label="Share of models learnt anew", sample="SHARE", example="0.9", least=0.5, below=1,
     )  # fmt: skip
     sparse: bool = setting(
@@ -119,7 +119,10 @@ class QuestionFields:
     )  # fmt: skip
 
 
-PARTS = offered(QuestionFields)
+PARTS = fields_of(QuestionFields)
+RULES = ("cost", "lock", "limits", "max_changes", "decision_threshold")
+OTHERS = tuple(part for part in PARTS if part not in RULES)
+UNPROVED = ("min_radius", "plausible", "survives")  # no certificate covers these
 HELP = {name: part.setting.help for name, part in PARTS.items()}
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import datetime
 import math
-from dataclasses import fields
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, TypeVar, get_origin
 
 from pydantic import (
     BaseModel,
@@ -18,15 +18,16 @@ from pydantic import (
     RootModel,
     TypeAdapter,
     WithJsonSchema,
+    create_model,
     model_validator,
 )
 
+from trust_recourse.io.fields import RequestField, fields_of
 from trust_recourse.io.wording import near
-from trust_recourse.question import question
 from trust_recourse.question.cost import why_no_sum
-from trust_recourse.question.vocabulary import HELP, Mode, PlausibleBy, outside
+from trust_recourse.question.vocabulary import OTHERS, RULES, Mode, QuestionFields
 from trust_recourse.report.letter.institution import SHARED
-from trust_recourse.report.letter.shortfall import Method
+from trust_recourse.report.letter.request import LetterRequest
 from trust_recourse.search.engines import Engine
 from trust_recourse.search.frontier import FINEST
 
@@ -91,19 +92,13 @@ def _finite(value: float) -> bool:
 # ---------------------------------------------------------------- questions
 
 
-class People(RequestBody):
+class PredictIn(RequestBody):
     """Whom to predict."""
 
     people: Annotated[list[Person], Field(fail_fast=True, min_length=1, max_length=MOST)]
     threshold: Level | None = Field(None, description="The server's decision threshold if null.")
 
 
-def _part(default: Any, part: str, more: str = "") -> Any:
-    """A part of a question, by its name outside Python, with what it means."""
-    return Field(default, description=f"{HELP[part]}{more and f' {more}'}")
-
-
-Share = Annotated[float, Field(gt=0, lt=1e6)]
 Named = Annotated[str, Field(max_length=1000)]
 Limit = Annotated[list[Value], Field(min_length=2, max_length=2)]
 
@@ -117,7 +112,7 @@ def _a_sum(given: Any) -> Any:
 Amount = Annotated[float, Field(ge=0, le=1e60)]
 
 
-class Mixture(RequestBody):
+class CostIn(RequestBody):
     """Weights of L0, L1 and squared L2 in a cost; `root` takes the square root of their sum."""
 
     l0: Amount = 0.0
@@ -126,68 +121,95 @@ class Mixture(RequestBody):
     root: bool = False
 
 
-class Terms(RequestBody):
+Made = TypeVar("Made", bound=RequestBody)
+
+
+def body_of(
+    request: type,
+    *names: str,
+    kinds: Mapping[str, Any] | None = None,
+    more: Mapping[str, str] | None = None,
+) -> Callable[[type[Made]], type[Made]]:
+    """Give a body a field for each of a request, or for these, by their names outside Python.
+
+    `kinds` are types in place of the request's own, `more` sentences for the description.
+    """
+
+    def made(cls: type[Made]) -> type[Made]:
+        fields: dict[str, Any] = {}
+        for name, each in fields_of(request, *names).items():
+            kind = (kinds or {}).get(name) or _kind(each)
+            default = [*each.default] if isinstance(each.default, tuple) else each.default
+            default = None if name == "confidence" else default
+            told = " ".join(filter(None, (each.setting.help, (more or {}).get(name))))
+            of = kind if default is not None else kind | None
+            fields[each.outside] = of, Field(default, description=told)
+        return create_model(
+            cls.__name__, __base__=cls, __doc__=cls.__doc__, __module__=cls.__module__, **fields
+        )
+
+    return made
+
+
+def _kind(each: RequestField) -> Any:
+    """The type of a field in a body, within the bounds of the request."""
+    kind, told = each.kind, each.setting
+    if get_origin(kind) is tuple:
+        return Annotated[list[Named], Field(fail_fast=True, max_length=MOST)]
+    if kind is datetime.date:
+        return Annotated[datetime.date, Field(strict=False)]
+    if kind is str:
+        return Annotated[str, Field(max_length=told.longest)]
+    if kind not in (int, float):
+        return kind
+    most = WHOLE if kind is int and told.below is None else None
+    return Annotated[kind, Field(gt=told.above, ge=told.least, lt=told.below, le=most)]
+
+
+KINDS = {
+    "confidence": Levels,
+    "cost": Annotated[Literal["l0", "l1", "l2"] | CostIn, BeforeValidator(_a_sum)],
+    "engine": Engine,
+    "limits": Annotated[dict[Named, Limit], Field(max_length=ENTRIES)],
+}
+MORE = {
+    "confidence": "One level of confidence, or several.",
+    "cost": "The server's if null.",
+    "decision_threshold": "The server's if null.",
+    "limits": 'Such as {"loan": [null, 5000]}.',
+    "plausible": "The known rows are the server's.",
+}
+
+
+@body_of(QuestionFields, *RULES, kinds=KINDS, more=MORE)
+class RulesIn(RequestBody):
     """What may change, what a change costs, and who is refused."""
 
-    lock: Annotated[list[Named], Field(fail_fast=True, max_length=MOST)] = _part([], "lock")
-    limits: Annotated[dict[Named, Limit], Field(max_length=ENTRIES)] = _part(
-        {}, "limits", 'Such as {"loan": [null, 5000]}.'
-    )
-    max_changes: Count | None = _part(None, "max_changes")
-    cost: Annotated[Literal["l0", "l1", "l2"] | Mixture | None, BeforeValidator(_a_sum)] = _part(
-        None, "cost", "The server's if null."
-    )
-    threshold: Level | None = _part(None, "decision_threshold", "The server's if null.")
-
-    def question(self) -> question.Question:
-        """The question that is asked, as far as it says."""
-        parts = {outside(part.name) for part in fields(question.Question)}
-        told = self.model_dump(include=parts)
-        return question.Question.from_dict({**told, "confidence": told.get("confidence") or ()})
+    def given(self, request: type, *names: str) -> dict[str, Any]:
+        """The fields of a request that are not the default, by their names in Python."""
+        inside = {each.outside: name for name, each in fields_of(request, *names).items()}
+        told = self.model_dump(include={*inside}, exclude_defaults=True)
+        return {inside[name]: value for name, value in told.items()}
 
 
-class Rules(Terms):
-    """Whom a question is about, and what may change."""
-
-    person: Person
-    time_limit: Annotated[float, Field(gt=0)] | None = _part(None, "time_limit")
-    node_limit: Count | None = _part(None, "node_limit")
-
-
-class Steps(Rules):
+@body_of(QuestionFields, "confidence", "node_limit", "time_limit", kinds=KINDS, more=MORE)
+class FrontierIn(RulesIn):
     """Whose stairs of cost and confidence, and how finely."""
 
-    confidence: Levels | None = Field(
-        None, description="Levels that they lead through; the decision threshold if null."
-    )
+    person: Person
     resolution: Annotated[float, Field(ge=FINEST, lt=1)] | None = Field(
         0.01, description="How far apart in confidence they may lie; null: every step."
     )
 
 
-class Question(Rules):
+@body_of(QuestionFields, *OTHERS, kinds=KINDS, more=MORE)
+class QuestionIn(RulesIn):
     """What a person must change to be accepted with these confidences."""
 
-    confidence: Levels | None = Field(
-        None, description="One level of confidence, or several; the decision threshold if null."
-    )
-    mode: Mode = _part("at_least", "mode")
-    tolerance: Annotated[float, Field(ge=0, lt=1)] = _part(0.1, "tolerance")
-    sparse: bool = _part(False, "sparse")
-    options: Count = _part(1, "n_options")
-    min_distance: Share | None = _part(None, "min_distance")
-    min_radius: Share | None = _part(None, "min_radius")
-    floor: Level | None = _part(None, "floor")
-    continuous: bool = _part(False, "continuous")
-    survives: Annotated[float, Field(ge=0.5, lt=1)] | None = _part(None, "survives")
-    plausible: PlausibleBy | None = _part(None, "plausible", "The known rows are the server's.")
-    gap: Annotated[float, Field(ge=0, lt=1e6)] = _part(0.0, "gap")
-    engine: Engine = _part("auto", "engine")
-    trials: Count | None = _part(None, "n_trials")
-    seed: Annotated[int, Field(ge=0, lt=2**32)] = _part(0, "random_state")
+    person: Person
 
 
-class Finding(Question):
+class FindIn(QuestionIn):
     """A question, and whether its proof is wanted, and its ranges."""
 
     certificate: bool = Field(
@@ -198,7 +220,7 @@ class Finding(Question):
     )
 
 
-class Explaining(Question):
+class ExplainIn(QuestionIn):
     """Which option to explain: those of the same question at /v1/recourse, counted from 0."""
 
     option: Place = 0
@@ -207,7 +229,7 @@ class Explaining(Question):
     )
 
 
-class Comparing(Question):
+class CompareIn(QuestionIn):
     """Which two options to set side by side."""
 
     first: Place = 0
@@ -215,7 +237,7 @@ class Comparing(Question):
     sigma: Annotated[float, Field(gt=0, lt=1e3)] = Field(0.01, description="Of the noise.")
 
 
-class Proof(Terms):
+class VerifyIn(RulesIn):
     """A certificate, and the question that it must answer.
 
     Schema, cost, threshold and wanted class are the server's, but for what is given here, as for
@@ -229,72 +251,37 @@ class Proof(Terms):
     tolerance: Annotated[float, Field(ge=0, lt=1)] = Field(0.1, description="Of a band.")
 
     @model_validator(mode="after")
-    def _of_a_level(self) -> Proof:
+    def _of_a_level(self) -> VerifyIn:
         for name in sorted({"mode", "tolerance"} & self.model_fields_set):
             if self.confidence is None:
                 raise ValueError(f"{name}: of which confidence? give confidence too")
         return self
 
-    def terms(self) -> question.Question:
-        """The rules of the question; what else is asked may be the certificate's own word."""
-        return question.Question.from_dict(self.model_dump(include=set(Terms.model_fields)))
 
-
-Words = Annotated[str, Field(max_length=300)]
-
-
-class Writing(Question):
+@body_of(
+    LetterRequest,
+    kinds={
+        "fields": Annotated[dict[Named, Value | list[Named]], Field(max_length=ENTRIES)],
+    },
+    more=dict.fromkeys(("organisation", "contact", "decision", "valid_until"), MORE["cost"]),
+)
+class LetterIn(QuestionIn):
     """A letter to the person. Under a promise it is recorded in the ledger."""
 
-    profile: Literal["plain", "us", "eu"] = Field(
-        "plain", description="The law that it answers to: none, that of the US, or of the EU."
-    )
-    language: Annotated[str, Field(max_length=40)] = Field(
-        "en", description="en, de, or one of the server's own."
-    )
-    fields: Annotated[dict[Named, Value | list[Named]], Field(max_length=ENTRIES)] = Field(
-        {}, description="What the profile needs beside, or in place of, the server's own facts."
-    )
-    late: bool = Field(False, description="Write a notice of the profile us after its 30 days.")
-    reasons: Method | None = Field(
-        None,
-        description="How reasons are found: just-passed if the server has other applicants, else "
-        "nearest-yes.",
-    )
-    valid_until: Annotated[datetime.date, Field(strict=False)] | None = Field(
-        None, description="The last day on which the offer holds; the server's if null."
-    )
-    dated: Annotated[datetime.date, Field(strict=False)] | None = Field(
-        None, description="The day of the letter; today if null."
-    )
-    name: Words = Field("", description="To whom it is written.")
-    decision: Words | None = Field(
-        None, description="What was decided on; the server's, or the application, if null."
-    )
-    promise: Words = Field("", description="The id of a promise of one of these options.")
-    protected_reviewed: Annotated[list[str], Field(fail_fast=True, max_length=MOST)] = Field(
-        [],
-        description="Protected features, by name or label, whose part in this decision somebody "
-        "has reviewed; none is among the reasons without.",
-    )
-    reviewed_by: Words = Field("", description="Who has reviewed that; the ledger keeps the name.")
-    organisation: Words | None = Field(None, description="Who writes; the server's if null.")
-    contact: Words | None = Field(None, description="Whom to ask; the server's if null.")
     format: Literal["html", "text", "pdf"] = "html"
 
     @model_validator(mode="after")
-    def _beside(self) -> Writing:
-        for name in (*SHARED, "late"):
-            if name in self.fields:
-                place = "name" if name == "person" else name
-                raise ValueError(f"fields: {name} stands beside it; give {place!r} in the request")
+    def _beside(self) -> LetterIn:
+        for name in {*SHARED, "late"} & self.given(LetterRequest).get("fields", {}).keys():
+            place = "name" if name == "person" else name
+            raise ValueError(f"fields: {name} stands beside it; give {place!r} in the request")
         return self
 
 
 Subject = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
-class Promising(Question):
+class PromiseIn(QuestionIn):
     """Promise an option to a person. It is computed here, from the question alone."""
 
     subject: Subject = Field(description="The person's id; only its keyed hash is kept.")
@@ -307,20 +294,20 @@ class Promising(Question):
     ranges: bool = Field(False, description="Promise all values within the option's ranges.")
 
 
-class Seeking(RequestBody):
+class SearchIn(RequestBody):
     """Whose promises to look for."""
 
     subject: Subject
     outstanding: bool = True
 
 
-class Returning(RequestBody):
+class RedeemIn(RequestBody):
     """The person as they are now."""
 
     person: Person
 
 
-class Withdrawing(RequestBody):
+class WithdrawIn(RequestBody):
     """Why a promise is taken back."""
 
     reason: Annotated[str, Field(min_length=1, max_length=1000)]
@@ -329,22 +316,22 @@ class Withdrawing(RequestBody):
 # ---------------------------------------------------------------- answers
 
 
-class Predicted(ResponseBody):
+class ConfidenceOut(ResponseBody):
     """What the model says of one person."""
 
     confidence: float
     accepted: bool
 
 
-class Predictions(ResponseBody):
+class PredictOut(ResponseBody):
     """What the model says of each person, in their order."""
 
     wanted: Value
     decision_threshold: float
-    people: list[Predicted]
+    people: list[ConfidenceOut]
 
 
-class Verdict(ResponseBody):
+class VerdictOut(ResponseBody):
     """Whether a proof holds, and what it proves."""
 
     holds: bool
@@ -364,7 +351,7 @@ class Verdict(ResponseBody):
     )
 
 
-class Promise(ResponseBody):
+class PromiseOut(ResponseBody):
     """A promise as the ledger keeps it."""
 
     id: str
@@ -390,21 +377,21 @@ class Promise(ResponseBody):
     state: str
 
 
-class Promised(ResponseBody):
+class PromisedOut(ResponseBody):
     """A promise that is on disk, and its proof if that was asked for."""
 
-    promise: Promise
+    promise: PromiseOut
     proof: str | None = Field(description="The proof as text: its SHA-256 is in the promise.")
 
 
-class Promises(ResponseBody):
+class PromisesOut(ResponseBody):
     """Promises in the order they were made."""
 
-    promises: list[Promise]
+    promises: list[PromiseOut]
     following: int | None = Field(description="Give it as `after` for the next; null at the end.")
 
 
-class Event(ResponseBody):
+class EventOut(ResponseBody):
     """One entry of the ledger about a promise."""
 
     number: int
@@ -413,14 +400,14 @@ class Event(ResponseBody):
     letter: dict[str, Any] | None = Field(description="What is kept of a letter.")
 
 
-class History(ResponseBody):
+class HistoryOut(ResponseBody):
     """A promise, and all that happened to it."""
 
-    promise: Promise
-    events: list[Event]
+    promise: PromiseOut
+    events: list[EventOut]
 
 
-class Chain(ResponseBody):
+class ChainOut(ResponseBody):
     """What a walk along the ledger's chain found."""
 
     holds: bool
@@ -429,7 +416,7 @@ class Chain(ResponseBody):
     fault: str | None
 
 
-class Redeemed(ResponseBody):
+class RedeemedOut(ResponseBody):
     """What was found when a person came back."""
 
     promise: str
@@ -449,7 +436,7 @@ class Redeemed(ResponseBody):
     sentences: list[str]
 
 
-class Held(ResponseBody):
+class HeldOut(ResponseBody):
     """What the served model makes of one outstanding promise."""
 
     id: str
@@ -475,7 +462,7 @@ class Held(ResponseBody):
     )
 
 
-class Checked(ResponseBody):
+class CheckedOut(ResponseBody):
     """What the served model makes of all outstanding promises."""
 
     model: str | None
@@ -483,16 +470,16 @@ class Checked(ResponseBody):
     by: str
     outstanding: int
     broken: int
-    promises: list[Held]
+    promises: list[HeldOut]
 
 
-class State(ResponseBody):
+class StateOut(ResponseBody):
     """How the server is."""
 
     status: Literal["up", "ready"]
 
 
-class Model(ResponseBody):
+class ModelOut(ResponseBody):
     """The served model: what it is asked for, and what each feature means."""
 
     fingerprint: str | None

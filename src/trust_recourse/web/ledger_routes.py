@@ -14,6 +14,7 @@ from trust_recourse.answers.result import Result
 from trust_recourse.certificate import Certificate
 from trust_recourse.ledger import Ledger, Promise
 from trust_recourse.ledger.compatibility import check as judge
+from trust_recourse.question.vocabulary import QuestionFields
 from trust_recourse.web import bodies
 from trust_recourse.web.problems import Problem
 from trust_recourse.web.questions import book, chosen, put, values, within
@@ -46,9 +47,9 @@ def ledger_routes(state: AppState) -> APIRouter:
         return await waited_for(request, state.record(job))
 
     @routes.post("/promises", status_code=201)
-    async def promise(asked: bodies.Promising, request: Request) -> bodies.Promised:
+    async def promise(asked: bodies.PromiseIn, request: Request) -> bodies.PromisedOut:
         """Promise an option to a person; when this answers, the promise is on disk."""
-        within(limits, asked)
+        within(limits, asked.given(QuestionFields))
         ledger = book(state)
         result, proof = await waited_for(request, state.work(lambda: _answered(state, asked)))
         # Once writing has begun it is finished, even if whoever asked goes away meanwhile.
@@ -59,14 +60,14 @@ def ledger_routes(state: AppState) -> APIRouter:
         request: Request,
         outstanding: Annotated[bool, Query(description="Only those that can be redeemed.")] = True,
         after: Annotated[int, Query(ge=0, le=2**53, description="From this number on.")] = 0,
-    ) -> bodies.Promises:
+    ) -> bodies.PromisesOut:
         """The promises in the order they were made, so many at a time."""
         ledger = book(state)
         found = await looked_up(request, lambda: ledger.promises(outstanding))
         return _listed([each for each in found if each.number > after], limits.rows)
 
     @routes.post("/promises/search")
-    async def search(asked: bodies.Seeking, request: Request) -> bodies.Promises:
+    async def search(asked: bodies.SearchIn, request: Request) -> bodies.PromisesOut:
         """The promises made to one person, by their id."""
         ledger = book(state)
         found = await looked_up(
@@ -75,26 +76,26 @@ def ledger_routes(state: AppState) -> APIRouter:
         return _listed(found, limits.rows)
 
     @routes.get("/promises/{promise}")
-    async def history(promise: Id, request: Request) -> bodies.History:
+    async def history(promise: Id, request: Request) -> bodies.HistoryOut:
         """One promise, and all that happened to it."""
         ledger = book(state)
 
-        def job() -> bodies.History:
+        def job() -> bodies.HistoryOut:
             events = ledger.history(promise)
             made = ledger.read(promise)
             told = [
-                bodies.Event(
+                bodies.EventOut(
                     number=each.number, kind=each.kind, at=each.at,
                     letter=each.told() if each.kind == "letter" else None,
                 )
                 for each in events
             ]  # fmt: skip
-            return bodies.History(promise=_told(made), events=told)
+            return bodies.HistoryOut(promise=_told(made), events=told)
 
         return await looked_up(request, job)
 
     @routes.post("/promises/{promise}/redeem")
-    async def redeem(promise: Id, asked: bodies.Returning, request: Request) -> bodies.Redeemed:
+    async def redeem(promise: Id, asked: bodies.RedeemIn, request: Request) -> bodies.RedeemedOut:
         """The person returns: was it done, does it hold? What is found is recorded."""
         ledger = book(state)
 
@@ -105,14 +106,14 @@ def ledger_routes(state: AppState) -> APIRouter:
             hint = ["Start the server with it: --earlier FILE."] if found.undecided else []
             return {**found.to_dict(), "sentences": found.lines() + hint}
 
-        return bodies.Redeemed.model_validate(await looked_up(request, job))
+        return bodies.RedeemedOut.model_validate(await looked_up(request, job))
 
     @routes.post("/promises/{promise}/withdraw")
-    async def withdraw(promise: Id, asked: bodies.Withdrawing, request: Request) -> bodies.Event:
+    async def withdraw(promise: Id, asked: bodies.WithdrawIn, request: Request) -> bodies.EventOut:
         """Take a promise back; it stays in the ledger, with the reason."""
         ledger = book(state)
         entry = await looked_up(request, lambda: ledger.withdraw(promise, asked.reason))
-        return bodies.Event(number=entry.number, kind=entry.kind, at=entry.at, letter=None)
+        return bodies.EventOut(number=entry.number, kind=entry.kind, at=entry.at, letter=None)
 
     @routes.get("/verify")
     async def verify(
@@ -120,11 +121,11 @@ def ledger_routes(state: AppState) -> APIRouter:
         head: Annotated[
             str | None, Query(max_length=100, description="A head written down earlier.")
         ] = None,
-    ) -> bodies.Chain:
+    ) -> bodies.ChainOut:
         """Walk the chain of entries, and name the first that was changed, removed or moved."""
         ledger = book(state)
         found = await looked_up(request, lambda: ledger.verify(head))
-        return bodies.Chain(
+        return bodies.ChainOut(
             holds=found.holds,
             entries=found.entries,
             head=str(found.head),
@@ -134,7 +135,7 @@ def ledger_routes(state: AppState) -> APIRouter:
     @routes.get("/check")
     async def check(
         request: Request, by: Annotated[Literal["decision", "target"], Query()] = "decision"
-    ) -> bodies.Checked:
+    ) -> bodies.CheckedOut:
         """Which outstanding promises the served model would break, and what would mend each."""
         ledger, now = book(state), datetime.now(UTC)
         promises = await looked_up(request, ledger.promises)
@@ -142,12 +143,12 @@ def ledger_routes(state: AppState) -> APIRouter:
         def job() -> dict[str, Any]:
             return judge(promises, state.recourse, now, by, time_limit=limits.seconds).to_dict()
 
-        return bodies.Checked.model_validate(await waited_for(request, state.work(job)))
+        return bodies.CheckedOut.model_validate(await waited_for(request, state.work(job)))
 
     return routes
 
 
-def _answered(state: AppState, asked: bodies.Promising) -> tuple[Result, Certificate | None]:
+def _answered(state: AppState, asked: bodies.PromiseIn) -> tuple[Result, Certificate | None]:
     """The result of the question, and its proof if that is asked for."""
     result = put(state, asked, certify=asked.certificate)
     option = chosen(result, asked.option)
@@ -155,21 +156,21 @@ def _answered(state: AppState, asked: bodies.Promising) -> tuple[Result, Certifi
 
 
 def _promised(
-    ledger: Ledger, asked: bodies.Promising, result: Result, proof: Certificate | None
-) -> bodies.Promised:
+    ledger: Ledger, asked: bodies.PromiseIn, result: Result, proof: Certificate | None
+) -> bodies.PromisedOut:
     made = ledger.promise(
         result, asked.option, subject=asked.subject, days=asked.days,
         valid_until=asked.valid_until, certificate=proof, ranges=asked.ranges,
     )  # fmt: skip
-    return bodies.Promised(promise=_told(made), proof=None if proof is None else proof.to_json())
+    return bodies.PromisedOut(promise=_told(made), proof=None if proof is None else proof.to_json())
 
 
-def _listed(found: list[Promise], most: int) -> bodies.Promises:
+def _listed(found: list[Promise], most: int) -> bodies.PromisesOut:
     shown = found[:most]
     more = shown[-1].number if len(found) > most else None
-    return bodies.Promises(promises=[_told(each) for each in shown], following=more)
+    return bodies.PromisesOut(promises=[_told(each) for each in shown], following=more)
 
 
-def _told(promise: Promise) -> bodies.Promise:
+def _told(promise: Promise) -> bodies.PromiseOut:
     state = promise.state(datetime.now(UTC))
-    return bodies.Promise.model_validate({**promise.to_dict(), "state": state})
+    return bodies.PromiseOut.model_validate({**promise.to_dict(), "state": state})

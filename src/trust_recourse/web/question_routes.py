@@ -17,8 +17,10 @@ from trust_recourse.answers.measurements import how_far, safety
 from trust_recourse.certificate import Certificate, CertificateError, check, why_not
 from trust_recourse.ledger import Promise
 from trust_recourse.ledger.letters import check_letter
-from trust_recourse.question import Target
+from trust_recourse.question import Question, Target
+from trust_recourse.question.vocabulary import RULES, UNPROVED, QuestionFields, outside
 from trust_recourse.report.letter import Letter
+from trust_recourse.report.letter.request import LetterRequest
 from trust_recourse.report.pdf import pdf
 from trust_recourse.web import bodies
 from trust_recourse.web.problems import Problem
@@ -28,7 +30,6 @@ from trust_recourse.web.questions import (
     chosen,
     confidences,
     put,
-    seconds,
     values,
     within,
 )
@@ -51,22 +52,22 @@ def question_routes(state: AppState) -> APIRouter:
         return await waited_for(request, state.work(job))
 
     @routes.post("/predict")
-    async def predict(asked: bodies.People, request: Request) -> bodies.Predictions:
+    async def predict(asked: bodies.PredictIn, request: Request) -> bodies.PredictOut:
         """The model's confidence and decision for each person."""
         at_most("people", len(asked.people), limits.rows)
         ours = state.recourse
         told = await waited_for(request, state.brief(lambda: confidences(ours, asked.people)))
         line = asked.threshold or ours.decision_threshold
-        return bodies.Predictions(
+        return bodies.PredictOut(
             wanted=ours.wanted,
             decision_threshold=line,
-            people=[bodies.Predicted(confidence=each, accepted=each >= line) for each in told],
+            people=[bodies.ConfidenceOut(confidence=each, accepted=each >= line) for each in told],
         )
 
     @routes.post("/recourse", response_model=AnswerDocument)
-    async def recourse(asked: bodies.Finding, request: Request) -> dict[str, Any]:
+    async def recourse(asked: bodies.FindIn, request: Request) -> dict[str, Any]:
         """The least that a person must change to be accepted with the confidences they name."""
-        within(limits, asked)
+        within(limits, asked.given(QuestionFields))
         _certifiable(state.recourse.model, asked)
 
         def job() -> dict[str, Any]:
@@ -75,25 +76,26 @@ def question_routes(state: AppState) -> APIRouter:
         return await searched(request, job)
 
     @routes.post("/frontier", response_model=FrontierDocument)
-    async def frontier(asked: bodies.Steps, request: Request) -> dict[str, Any]:
+    async def frontier(asked: bodies.FrontierIn, request: Request) -> dict[str, Any]:
         """Steps of confidence that a person can buy, each at its least cost."""
-        within(limits, asked)
+        within(limits, asked.given(QuestionFields))
 
         def job() -> dict[str, Any]:
-            by = state.recourse.under(asked.question())
+            put = Question(**asked.given(QuestionFields))
+            by = state.recourse.under(put)
             x = values(by.schema, asked.person)
             found = by.frontier(
-                x, asked.confidence, resolution=asked.resolution, node_limit=asked.node_limit,
-                time_limit=seconds(state, asked),
+                x, put.confidence or None, resolution=asked.resolution, node_limit=put.node_limit,
+                time_limit=put.time_limit or limits.seconds,
             )  # fmt: skip
             return FrontierDocument.of(by, x, found).to_dict()
 
         return await searched(request, job)
 
     @routes.post("/explain")
-    async def explain(asked: bodies.Explaining, request: Request) -> dict[str, Any]:
+    async def explain(asked: bodies.ExplainIn, request: Request) -> dict[str, Any]:
         """What each change, and each rule or tree of the model, adds from a person to an option."""
-        within(limits, asked)
+        within(limits, asked.given(QuestionFields))
 
         def job() -> dict[str, Any]:
             result = put(state, asked)
@@ -103,9 +105,9 @@ def question_routes(state: AppState) -> APIRouter:
         return await searched(request, job)
 
     @routes.post("/compare")
-    async def compare(asked: bodies.Comparing, request: Request) -> dict[str, Any]:
+    async def compare(asked: bodies.CompareIn, request: Request) -> dict[str, Any]:
         """Two options side by side on every count, and what the dearer one buys."""
-        within(limits, asked)
+        within(limits, asked.given(QuestionFields))
 
         def job() -> dict[str, Any]:
             result = put(state, asked)
@@ -115,13 +117,13 @@ def question_routes(state: AppState) -> APIRouter:
         return await searched(request, job)
 
     @routes.post("/verify")
-    async def verify(asked: bodies.Proof, request: Request) -> bodies.Verdict:
+    async def verify(asked: bodies.VerifyIn, request: Request) -> bodies.VerdictOut:
         """Check a certificate on the served model and its rules, without believing any of it."""
-        at_most("lock", len(asked.lock), limits.rows)
+        within(limits, asked.given(QuestionFields, *RULES))
         return await searched(request, lambda: verdict(state, asked))
 
     @routes.post("/letter", response_class=Response, responses=_papers())
-    async def letter(asked: bodies.Writing, request: Request) -> Response:
+    async def letter(asked: bodies.LetterIn, request: Request) -> Response:
         """A letter to the person: the decision, the reasons, what to change, until when.
 
         Under a promise it is recorded in the ledger before it is sent, by the entry that the header
@@ -129,13 +131,14 @@ def question_routes(state: AppState) -> APIRouter:
         Trust-Language-Lacks what stands in the schema's words as the letter's language has none,
         or the first fifty of that, Trust-Doubts what to look at before it is sent.
         """
-        within(limits, asked)
-        at_most("protected_reviewed", len(asked.protected_reviewed), limits.rows)
+        within(limits, asked.given(QuestionFields))
+        letter = LetterRequest(**asked.given(LetterRequest))
+        at_most("protected_reviewed", len(letter.protected_reviewed), limits.rows)
         kept = None
-        if asked.promise:
+        if letter.promise:
             ledger = book(state)
-            kept = await waited_for(request, state.record(lambda: ledger.read(asked.promise)))
-        note, paper = await searched(request, lambda: _paper(state, asked, kept))
+            kept = await waited_for(request, state.record(lambda: ledger.read(letter.promise)))
+        note, paper = await searched(request, lambda: _paper(state, asked, letter, kept))
         # A browser that shows it runs nothing in it, whatever a value may hold.
         headers = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
         if kept is not None:
@@ -155,7 +158,7 @@ def question_routes(state: AppState) -> APIRouter:
     return routes
 
 
-def found(state: AppState, asked: bodies.Finding) -> dict[str, Any]:
+def found(state: AppState, asked: bodies.FindIn) -> dict[str, Any]:
     """The answers to a question as plain values, with the proof if that is asked for."""
     result = put(state, asked, certify=asked.certificate)
     wide = ranges_of(result) if asked.ranges else ()
@@ -165,21 +168,22 @@ def found(state: AppState, asked: bodies.Finding) -> dict[str, Any]:
     return told.to_dict()
 
 
-def _certifiable(model: Any, asked: bodies.Finding) -> None:
-    more = "min_radius" if asked.min_radius else "plausible" if asked.plausible else ""
-    more = more or ("survives" if asked.survives else "")
-    reason = unproved(model, asked.engine, more, len(set(asked.confidence or ())))
+def _certifiable(model: Any, asked: bodies.FindIn) -> None:
+    given = asked.given(QuestionFields)
+    more = next((part for part in UNPROVED if part in given), "")
+    levels = {*given.get("confidence", ())}
+    reason = unproved(model, given.get("engine", "auto"), outside(more), len(levels))
     if asked.certificate and reason:
         raise Problem("not-valid", f"certificate: {reason}")
 
 
-def verdict(state: AppState, asked: bodies.Proof) -> bodies.Verdict:
+def verdict(state: AppState, asked: bodies.VerifyIn) -> bodies.VerdictOut:
     """What the checker says of a certificate as an answer to the server's own question."""
     model = state.recourse.model
     if reason := why_not(model):
         raise Problem("not-valid", f"no certificate can be about the served model: {reason}")
     proof = Certificate.from_dict(asked.certificate)
-    by = state.recourse.under(asked.terms())
+    by = state.recourse.under(Question(**asked.given(QuestionFields, *RULES)))
     x, line = asked.person and values(by.schema, asked.person), by.decision_threshold
     target = replace(proof.problem.target, threshold=line)
     if asked.confidence is not None:
@@ -191,12 +195,12 @@ def verdict(state: AppState, asked: bodies.Proof) -> bodies.Verdict:
             proof, model, schema=by.schema, cost=by.cost, x=x, target=target, wanted=by.wanted
         )
     except CertificateError as error:
-        return bodies.Verdict(
+        return bodies.VerdictOut(
             holds=False, reason=str(error), status=None, sentence=None,
             lower_bound=None, discarded=None, question=None, fingerprint=None, own_word=None,
         )  # fmt: skip
     bound = found.lower_bound
-    return bodies.Verdict(
+    return bodies.VerdictOut(
         holds=True,
         reason=None,
         status=str(found.status),
@@ -209,19 +213,16 @@ def verdict(state: AppState, asked: bodies.Proof) -> bodies.Verdict:
     )
 
 
-def _paper(state: AppState, asked: bodies.Writing, kept: Promise | None) -> tuple[Letter, bytes]:
+def _paper(
+    state: AppState, asked: bodies.LetterIn, letter: LetterRequest, kept: Promise | None
+) -> tuple[Letter, bytes]:
     """The letter, once it says of a promise nothing but what that says, and its file."""
-    own = {"organisation": asked.organisation, "contact": asked.contact}
-    given = {
-        **asked.fields, **{n: getattr(state, n) if v is None else v for n, v in own.items()},
-        "valid_until": asked.valid_until, "person": asked.name, "decision": asked.decision,
-        "late": asked.late or None,
-    }  # fmt: skip
-    note = state.institution.letter(
-        put(state, asked), asked.profile, given, promise=kept or "", reasons=asked.reasons,
-        language=asked.language, dated=asked.dated, protected_reviewed=asked.protected_reviewed,
-        reviewed_by=asked.reviewed_by, time_limit=SECONDS,
-    )  # fmt: skip
+    letter = replace(
+        letter,
+        organisation=state.organisation if letter.organisation is None else letter.organisation,
+        contact=state.contact if letter.contact is None else letter.contact,
+    )
+    note = letter.written(state.institution, put(state, asked), promise=kept, time_limit=SECONDS)
     if kept is not None:
         check_letter(kept, note.record(), datetime.now(UTC))
     if asked.format == "pdf":

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,11 @@ import numpy as np
 from trust_recourse.answers.recourse import Recourse
 from trust_recourse.answers.result import Result
 from trust_recourse.ledger import Ledger
-from trust_recourse.question import Option, question
+from trust_recourse.question import Option, Question
+from trust_recourse.question.vocabulary import PARTS, QuestionFields
 from trust_recourse.schema import Schema
 from trust_recourse.search.engines import BLACK_BOX, UNREAD
-from trust_recourse.web.bodies import Person, Question, Rules
+from trust_recourse.web.bodies import Person, QuestionIn
 from trust_recourse.web.problems import Problem
 from trust_recourse.web.state import AppState, Limits
 
@@ -26,27 +26,30 @@ def book(state: AppState) -> Ledger:
     return state.ledger
 
 
-def within(limits: Limits, asked: Rules | question.Question) -> None:
-    """Refuse a question that asks for more than the limits."""
-    told = asked.to_dict() if isinstance(asked, question.Question) else vars(asked)
+def within(limits: Limits, parts: Mapping[str, Any]) -> None:
+    """Refuse parts of a question that ask for more than the limits."""
     for name, most in {
         "time_limit": limits.seconds,
         "lock": limits.rows,
         "limits": limits.rows,
         "confidence": limits.levels,
-        "options": limits.options,
-        "trials": limits.trials,
+        "n_options": limits.options,
+        "n_trials": limits.trials,
     }.items():
-        given = told.get(name)
-        at_most(name, len(given) if isinstance(given, (list, dict)) else given, most)
+        given = parts.get(name)
+        many = given if given is None or isinstance(given, (int, float)) else len(given)
+        at_most(PARTS[name].outside, many, most)
 
 
-def bounded(recourse: Recourse, asked: question.Question, limits: Limits) -> question.Question:
-    """The question, its search ended by the limits where it has none of its own."""
-    if recourse.proves(asked.engine):
-        return replace(asked, time_limit=min(asked.time_limit or limits.seconds, limits.seconds))
-    by_itself = BLACK_BOX[UNREAD if asked.engine == "auto" else asked.engine].trials
-    return replace(asked, n_trials=asked.n_trials or min(by_itself, limits.trials))
+def bounds(
+    recourse: Recourse, limits: Limits, /, engine: str = "auto", time_limit: float | None = None,
+    n_trials: int | None = None, **_: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """The limits of a search, of the parts of a question: the server's where it has none."""
+    if recourse.proves(engine):
+        return {"time_limit": min(time_limit or limits.seconds, limits.seconds)}
+    by_itself = BLACK_BOX[UNREAD if engine == "auto" else engine].trials
+    return {"n_trials": n_trials or min(by_itself, limits.trials)}
 
 
 def at_most(name: str, given: float | None, most: float) -> None:
@@ -56,14 +59,14 @@ def at_most(name: str, given: float | None, most: float) -> None:
         raise Problem("too-much", detail, name=name, limit=most)
 
 
-def put(state: AppState, body: Question, *, certify: bool = False) -> Result:
+def put(state: AppState, body: QuestionIn, *, certify: bool = False) -> Result:
     """Ask a question; the search ends with the limits of the server at the latest."""
-    asked = body.question()
-    person = values(state.recourse.schema, body.person)
-    if isinstance(asked.plausible, str):
-        asked = replace(asked, plausible=state.plausible(asked.plausible))
-    asked = bounded(state.recourse, asked, state.limits)
-    return state.recourse.ask(person, asked, certify=certify)
+    recourse, parts = state.recourse, body.given(QuestionFields)
+    person = values(recourse.schema, body.person)
+    if "plausible" in parts:
+        parts["plausible"] = state.plausible(parts["plausible"])
+    asked = Question(**parts | bounds(recourse, state.limits, **parts))
+    return recourse.ask(person, asked, certify=certify)
 
 
 def chosen(result: Result, at: int) -> Option:
@@ -73,11 +76,6 @@ def chosen(result: Result, at: int) -> Option:
         detail = f"option {at}: the answer has {many}, counted from 0; see /v1/recourse"
         raise Problem("not-valid", detail)
     return result.options[at]
-
-
-def seconds(state: AppState, rules: Rules) -> float:
-    """How long to search for one confidence."""
-    return state.limits.seconds if rules.time_limit is None else rules.time_limit
 
 
 def values(schema: Schema, person: Person) -> dict[str, Any]:

@@ -107,7 +107,7 @@ class _Example:
         low = max(now, recourse.decision_threshold)
         level = round((low + best) / 2 if best > low else (now + best) / 2, 2)
         worked = Worked(person, min(max(level, 0.03), 0.99))
-        asked = bodies.Finding.model_validate(worked.requests["/v1/recourse"])
+        asked = bodies.FindIn.model_validate(worked.requests["/v1/recourse"])
         return Worked(person, worked.level, {"/v1/recourse": found(self.state, asked)})
 
 
@@ -116,16 +116,16 @@ def _about(state: AppState, counts: Counts, example: _Example) -> APIRouter:
     routes = APIRouter(tags=["server"])
 
     @routes.get("/health")
-    async def health() -> bodies.State:
+    async def health() -> bodies.StateOut:
         """Whether the server runs."""
-        return bodies.State(status="up")
+        return bodies.StateOut(status="up")
 
     @routes.get("/ready")
-    async def ready() -> bodies.State:
+    async def ready() -> bodies.StateOut:
         """Whether the first search is done, so that the next are quick."""
         if not example.ready:
             raise Problem("not-ready", "The model's first search is not done yet")
-        return bodies.State(status="ready")
+        return bodies.StateOut(status="ready")
 
     @routes.get("/metrics", response_class=PlainTextResponse)
     async def metrics() -> PlainTextResponse:
@@ -133,11 +133,11 @@ def _about(state: AppState, counts: Counts, example: _Example) -> APIRouter:
         return PlainTextResponse(counts.text(), media_type=MEDIA)
 
     @routes.get("/v1/model")
-    async def model() -> bodies.Model:
+    async def model() -> bodies.ModelOut:
         """What is served: the model, its features, the class that is wanted, the limits."""
         recourse = state.recourse
         machine = recourse.model
-        return bodies.Model(
+        return bodies.ModelOut(
             fingerprint=getattr(machine, "fingerprint_", None),
             classes=[plain(label) for label in getattr(machine, "classes_", [0, 1])],
             wanted=recourse.wanted,

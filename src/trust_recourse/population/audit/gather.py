@@ -14,7 +14,7 @@ from trust_recourse.io.progress import Progress
 from trust_recourse.io.wording import near, some
 from trust_recourse.population.audit.counts import FEW, Group, of, tallied
 from trust_recourse.population.audit.folder import BatchFolder
-from trust_recourse.population.audit.groups import MOST, Bands, Floats, Grouping, groupings
+from trust_recourse.population.audit.groups import MOST, Floats, Grouping, groupings
 from trust_recourse.population.audit.intervals import (
     LEVEL,
     Estimate,
@@ -22,6 +22,7 @@ from trust_recourse.population.audit.intervals import (
     apart,
     measured,
 )
+from trust_recourse.population.audit.request import AuditRequest, Bands
 from trust_recourse.population.audit.sampled_search import Asking, Sampled, deepened
 from trust_recourse.population.audit.tables import AuditTables, jsonable
 from trust_recourse.question.cost import Cost
@@ -121,27 +122,42 @@ class Audit(AuditTables):
         verbose : show a progress bar while the model is asked, and where there are many groups.
 
         """
-        for name, given, least in (("draws", draws, 100), ("sample", sample, 1)):
-            if not isinstance(given, int) or given < least:
-                raise ValueError(f"{name}={given!r}; expected a whole number of at least {least}")
+        asked = AuditRequest(
+            by=(by,) if isinstance(by, str) else tuple(by), bands=bands or {}, cross=cross,
+            reference=reference or {}, sample=sample, draws=draws, random_state=random_state,
+        )  # fmt: skip
+        return cls.asking(folder, asked, model=model, cost=cost, verbose=verbose)
+
+    @classmethod
+    def asking(
+        cls,
+        folder: str | os.PathLike[str],
+        request: AuditRequest,
+        *,
+        model: Any = None,
+        cost: Cost | None = None,
+        verbose: bool = False,
+    ) -> Audit:
+        """Read a folder that a batch wrote, as `of` does, for what a request asks."""
+        draws, seed = request.draws, request.random_state
         opened = BatchFolder.read(folder)
         if cost is not None and model is None:
             raise ValueError(
                 "cost is for asking the model; give it too: Audit.of(..., model=model)"
             )
         asking = None if model is None else Asking.of(opened, model, cost)
-        asked = groupings(opened, [by] if isinstance(by, str) else by, bands or {}, cross)
+        asked = groupings(opened, request.by, request.bands, request.cross)
         counted = tallied(opened, asked)
         told: list[tuple[Sampled, ...]] = [()] * len(asked)
         if asking is not None:
-            told = deepened(opened, asking, asked, sample, draws, random_state, verbose)
-        chosen = dict(reference or {})
+            told = deepened(opened, asking, asked, request.sample, draws, seed, verbose)
+        chosen = dict(request.reference)
         many = sum(map(len, counted))
         bar = Progress(many, "groups", show=verbose and many > MOST)
         parts = []
         for at, (grouping, groups) in enumerate(zip(asked, counted, strict=True)):
             named = _reference(grouping, groups, chosen)
-            part = _part(grouping.title, groups, named, draws, [random_state, at], bar)
+            part = _part(grouping.title, groups, named, draws, [seed, at], bar)
             parts.append(replace(part, sampled=told[at]))
         if chosen:
             odd = next(iter(chosen))
@@ -154,7 +170,7 @@ class Audit(AuditTables):
             _cost_words(opened.told),
             opened.told.get("wanted"),
             draws,
-            random_state,
+            seed,
             {feature.name: feature.title for feature in opened.schema},
         )
 

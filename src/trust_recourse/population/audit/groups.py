@@ -19,11 +19,11 @@ from trust_recourse.answers.many import UNANSWERED
 from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import near, some, written
 from trust_recourse.population.audit.folder import OWN, BatchFolder
+from trust_recourse.population.audit.request import Bands
 from trust_recourse.schema import Feature
 
 Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
-Bands: TypeAlias = "Sequence[float] | str"  # edges, or "q4" for four of equal size
 
 MISSING = "missing"
 UNREAD = "not readable"  # blank because the row could not be read

@@ -33,7 +33,7 @@ from trust_recourse.report.letter.reason_codes import ReasonCodes
 from trust_recourse.report.letter.reasons import Reason, principal, reasons
 from trust_recourse.report.letter.shortfall import Method, Shortfall
 from trust_recourse.report.letter.standing import beside
-from trust_recourse.schema.lifted import WITHOUT
+from trust_recourse.schema.relaxations import WITHOUT
 
 if TYPE_CHECKING:
     from trust_recourse.answers.result import Result

@@ -18,21 +18,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
 from trust_recourse.answers.explain import explainable, feature_shares
 from trust_recourse.io.scalars import Floats
 from trust_recourse.io.wording import floored, in_few_digits, near, some
+from trust_recourse.report.letter.request import Method as Method
 
 if TYPE_CHECKING:
     from trust_recourse.answers.result import Result
     from trust_recourse.question import Option
     from trust_recourse.schema import Feature
 
-Method = Literal["nearest-yes", "just-passed", "all-applicants"]
-METHODS: tuple[Method, ...] = ("nearest-yes", "just-passed", "all-applicants")
+METHODS: tuple[Method, ...] = get_args(Method)
 PASSED = 100  # of the accepted, the nearest above the threshold
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from trust_recourse.web.page.form import Form, meanings
-from trust_recourse.web.page.widgets import heading, note, press
+from trust_recourse.web.page.widgets import heading, note, press, tell
 from trust_recourse.web.page.words import doubt
 
 if TYPE_CHECKING:
@@ -68,5 +68,4 @@ class ByHand:
             blank = "may be left blank" if None in feature.missing else ""
             told = asked or meanings(feature) or blank
             self.form.hint(name, told, doubted=bool(asked))
-        self.said.text = self.form.gap
-        self.said.visible = bool(self.form.gap)
+        tell(self.said, self.form.gap)

@@ -12,7 +12,7 @@ from trust_recourse.answers.measurements import SIGMA, Safety, beyond, beyond_wo
 from trust_recourse.io.wording import distance, unbroken
 from trust_recourse.question import option_name
 from trust_recourse.web.page.cancellation import Latest
-from trust_recourse.web.page.widgets import heading, note, press, status_line
+from trust_recourse.web.page.widgets import fact, heading, note, press, status_line
 from trust_recourse.web.page.words import badge, cost, percent, percent_up
 
 if TYPE_CHECKING:
@@ -122,11 +122,11 @@ class Cards:
                     mark.props["title"] = known.sentence
             self._changes(result, option)
             with ui.element("dl").classes("facts"):
-                _fact("Confidence", percent(option.confidence))
-                _fact(f"Cost ({result.recourse.cost.words})", cost(option.cost))
-                kept = _fact("Robustness under noise", "…")
-                radius = _fact("Certified radius", "…")
-                room = _fact("Holds for", "…").classes("lines")
+                fact("Confidence", percent(option.confidence))
+                fact(f"Cost ({result.recourse.cost.words})", cost(option.cost))
+                kept = fact("Robustness under noise", "…")
+                radius = fact("Certified radius", "…")
+                room = fact("Holds for", "…").classes("lines")
             self.safety[at] = (radius, kept, room)
             if refusal := text.refusal(result, at):
                 ui.label(f"{refusal[:1].upper()}{refusal[1:]}").classes("warning")
@@ -310,11 +310,3 @@ def _glossary(words: str) -> None:
                     ui.label(name)
                 with ui.element("dd"):
                     ui.label(meaning)
-
-
-def _fact(name: str, value: str) -> ui.label:
-    with ui.element("div"):
-        with ui.element("dt"):
-            ui.label(name)
-        with ui.element("dd").classes("numbers"):
-            return ui.label(value)

@@ -8,7 +8,7 @@ from nicegui import ui
 
 from trust_recourse.question import Target
 from trust_recourse.web.page.settings import also
-from trust_recourse.web.page.widgets import heading, note
+from trust_recourse.web.page.widgets import heading, note, tell, warning
 from trust_recourse.web.page.words import percent
 
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ class Decision:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.gap = ui.label().classes("warning")
-        self.gap.props["role"] = "status"
+        self.gap = warning()
         self.place = ui.element("div").classes("decision")
         session.on(self._show, "person", "decision")
         session.on(self._gap, "gap")
@@ -33,10 +32,8 @@ class Decision:
 
     def _gap(self) -> None:
         gap = self.session.gap
-        self.gap.text = (
-            f"{gap} What stands here is of the values before, and nothing is made of it."
-        )
-        self.gap.visible = bool(gap)
+        before = " What stands here is of the values before, and nothing is made of it."
+        tell(self.gap, gap and gap + before)
 
     def _show(self) -> None:
         session, recourse = self.session, self.session.state.recourse
@@ -47,10 +44,8 @@ class Decision:
                 way = "Pick a person" if session.people is not None else "Enter a person’s values"
                 note(f"{way} to see what the model says of them, and what would change it.")
                 return
-            decision = session.decision
-            codes = recourse.schema.action_set(session.question.person).own
-            confidence = recourse.confidence_of(codes)
-            refused = not recourse.accepts(codes, decision)
+            decision, refused = session.decision, session.refused
+            confidence = recourse.confidence(session.question.person)
             with ui.element("div").classes("verdict"):
                 icon = ui.icon("cancel" if refused else "check_circle")
                 icon.classes("no" if refused else "yes").props["aria-hidden"] = "true"
@@ -109,8 +104,7 @@ class AskingPanel:
         confidence = self.session.confidence
         self.label.text = _words(self.session.settings)
         more = also(self.session.settings)
-        self.more.text = f"Also asked, under Settings: {more}."
-        self.more.visible = bool(more)
+        tell(self.more, more and f"Also asked, under Settings: {more}.")
         if not self._by_hand:  # else it stands there already, or further on by now
             place = f"getHtmlElement({self.slider.id}).value = {100 * confidence:.0f}"
             ui.run_javascript(place)

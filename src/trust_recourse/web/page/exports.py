@@ -11,21 +11,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from nicegui import ui
 
 from trust_recourse.io.wording import unbroken
+from trust_recourse.ledger.letters import check_letter
 from trust_recourse.question import option_name
 from trust_recourse.report.evidence import evidence
 from trust_recourse.report.language import language_of
 from trust_recourse.report.letter import ProtectedReasonError, UnsignedReviewError
 from trust_recourse.report.letter.profiles import LateLetterError, MissingFieldsError
+from trust_recourse.report.letter.request import LetterRequest
 from trust_recourse.web.page.cancellation import Latest
 from trust_recourse.web.page.profile import ProfileFields, label
 from trust_recourse.web.page.promises import LookUp, outstanding, promise_once
-from trust_recourse.web.page.widgets import heading, note, press, status_line
+from trust_recourse.web.page.widgets import heading, note, press, status_line, tell, warning
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from trust_recourse import Feature, Ledger, Letter, Result
-    from trust_recourse.ledger import Entry, Promise
+    from trust_recourse.ledger import Entry
     from trust_recourse.web.page.session import Session
 
 Made = TypeVar("Made")
@@ -72,8 +74,7 @@ class Exports:
         )
         self.number.visible = state.ledger is not None  # nobody else knows what was promised
         self.until = _day("The offer holds until", state.institution.facts.get("valid_until"))
-        self.untold = ui.label().classes("warning")
-        self.untold.props["role"] = "status"
+        self.untold = warning()
         with ui.element("div").classes("line-up"):
             self.letters = [
                 press(text, then, icon=icon, main=main)
@@ -89,8 +90,7 @@ class Exports:
                 icon="download",
             )
         self.writing = Latest(*status_line("Writing…"))
-        self.doubts = ui.label().classes("warning")
-        self.doubts.props["role"] = "status"
+        self.doubts = warning()
         self.recorded = note("")
         self.recorded.props["role"] = "status"
         self.preview = ui.element("iframe").classes("preview")
@@ -145,8 +145,7 @@ class Exports:
         if ledger is not None and made.promise:
             kept, new = await self.session.state.record(lambda: record_once(ledger, made, content))
             when = "Recorded in the ledger" if new else "In the ledger already"
-            self.recorded.text = f"{when}, entry {kept.number}, under promise {made.promise}."
-            self.recorded.visible = True
+            tell(self.recorded, f"{when}, entry {kept.number}, under promise {made.promise}.")
         ui.download.content(content, file_name(made, ending, self.session.name))
 
     async def _preview(self, result: Result) -> None:
@@ -157,8 +156,7 @@ class Exports:
 
     def _doubt(self, made: Letter) -> None:
         """Say what to look at before a letter is sent, if there is anything."""
-        self.doubts.text = " ".join(made.doubts)
-        self.doubts.visible = bool(made.doubts)
+        tell(self.doubts, " ".join(made.doubts))
 
     async def _evidence(self, result: Result) -> None:
         def make() -> bytes:
@@ -186,22 +184,20 @@ class Exports:
         self.reviewed, self.reviewer = {}, None
 
     def _written(self, result: Result) -> Letter:
-        fields = {
-            "organisation": self.organisation, "contact": self.contact, "valid_until": self.until,
-            "person": self.person,
-        }  # fmt: skip
-        given = self.profile.given | {name: _said(field) for name, field in fields.items()}
-        return self.session.state.institution.letter(
-            result, self.profile.profile.value, given, language=self.profile.language.value,
-            promise=self._promised(),
-            protected_reviewed=[name for name, box in self.reviewed.items() if box.value],
+        state, number = self.session.state, _said(self.number)
+        asked = LetterRequest(
+            organisation=_said(self.organisation), contact=_said(self.contact),
+            valid_until=_said(self.until), person=_said(self.person), promise=number,
+            profile=self.profile.profile.value, fields=self.profile.given,
+            language=self.profile.language.value,
+            protected_reviewed=tuple(name for name, box in self.reviewed.items() if box.value),
             reviewed_by="" if self.reviewer is None else _said(self.reviewer),
         )  # fmt: skip
-
-    def _promised(self) -> Promise | str:
-        """The promise of the letter as the ledger has it, of which the letter offers no more."""
-        ledger, number = self.session.state.ledger, _said(self.number)
-        return ledger.read(number) if ledger is not None and number else number
+        kept = state.ledger.read(number) if state.ledger is not None and number else None
+        made = asked.written(state.institution, result, promise=kept)
+        if kept is not None:
+            check_letter(kept, made.record(), datetime.datetime.now(datetime.UTC))
+        return made
 
     # ------------------------------------------------------------ promise
 
@@ -321,8 +317,7 @@ class Exports:
 
     def _say(self) -> None:
         """Say why nothing can be made, if so, and let nothing be made."""
-        self.why_not.text = self._why_not
-        self.why_not.visible = bool(self._why_not)
+        tell(self.why_not, self._why_not)
         self._show_letter()
         if self.session.state.ledger is not None:
             self._show_promise()
@@ -330,8 +325,7 @@ class Exports:
     def _show_letter(self) -> None:
         self.writing.forget()
         self._clear()
-        self.untold.text = self._lacks()
-        self.untold.visible = bool(self.untold.text)
+        tell(self.untold, self._lacks())
         filled = _said(self.organisation) and _said(self.contact) and self.until.validate()
         for button in self.letters:
             button.set_enabled(bool(filled) and not self._why_not)

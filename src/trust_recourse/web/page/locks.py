@@ -12,7 +12,7 @@ from trust_recourse.web.page.cancellation import Latest
 from trust_recourse.web.page.features import FeatureList, is_long
 from trust_recourse.web.page.limits import ENDS, Judged, has_limits, judged
 from trust_recourse.web.page.question import Price, price
-from trust_recourse.web.page.widgets import note, status_line
+from trust_recourse.web.page.widgets import note, status_line, tell
 from trust_recourse.web.page.words import STANDS, conditions, cost, follows, limits
 
 if TYPE_CHECKING:
@@ -207,8 +207,7 @@ class LimitFields:
 
     def _say(self, found: Judged) -> None:
         said = found.said if found.said.endswith("?") else f"{found.said}."
-        self.said.text = f"{said} {STANDS}" if found.limit is None else said
-        self.said.visible = bool(found.said)
+        tell(self.said, found.said and (f"{said} {STANDS}" if found.limit is None else said))
         for end, field in self.fields.items():
             field.props["error"] = end in found.at
 
@@ -236,7 +235,7 @@ class Conditions:
         question, schema = self.session.question, self.session.state.recourse.schema
         holds = "" if question is None else conditions(question, schema)
         since = ", as set before" if self.session.before else ""
-        self.said.text, self.said.visible = f"For this person{since}: {holds}.", bool(holds)
+        tell(self.said, holds and f"For this person{since}: {holds}.")
 
 
 class Freed:
@@ -252,11 +251,11 @@ class Freed:
         freed = frozenset[str]() if question is None else question.freed
         titles = " and ".join(feature.title for feature in schema if feature.name in freed)
         them = "them" if len(freed) > 1 else "it"
-        self.said.text, self.said.visible = (
+        tell(
+            self.said,
             f"The schema locks {titles}; you freed {them} to see the price. No letter and no "
-            "promise is made of such an answer.",
-            bool(freed),
-        )
+            "promise is made of such an answer." if freed else "",
+        )  # fmt: skip
 
 
 def price_words(found: Price, free: bool) -> str:

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from trust_recourse.io.wording import unbroken
 from trust_recourse.web.page.cancellation import Latest
-from trust_recourse.web.page.widgets import grid, heading, note, press, status_line
+from trust_recourse.web.page.widgets import fact, grid, heading, note, press, status_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -138,11 +138,7 @@ class LookUp:
         ui.label(f"{made.words or 'As they are'}, until {_until(made)}").classes("strong")
         with ui.element("dl").classes("facts"):
             for name, text in formatting.facts(made):
-                with ui.element("div"):
-                    with ui.element("dt"):
-                        ui.label(name)
-                    with ui.element("dd").classes("numbers"):
-                        ui.label(unbroken(text))
+                fact(name, unbroken(text))
         grid(("", "before", "promised"), [*formatting.row_by_row(made)], numbers=1)
         for each in events:
             when = each["at"][:16].replace("T", " ")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from trust_recourse import Recourse, Status
 from trust_recourse.answers.explain import Explanation, explain, explainable, places
 from trust_recourse.question import Question, Target
-from trust_recourse.web.questions import bounded
+from trust_recourse.web.questions import bounds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,7 +106,9 @@ def must_stay_missing(feature: Feature, value: Any) -> bool:
 
 def find(recourse: Recourse, asked: PersonQuestion, limits: Limits) -> Result:
     """The answers, within the limits."""
-    return asked.over(recourse).ask(asked.person, bounded(recourse, asked.question, limits))
+    put = asked.question
+    ends = bounds(recourse, limits, put.engine, put.time_limit, put.n_trials)
+    return asked.over(recourse).ask(asked.person, replace(put, **ends))
 
 
 # ---------------------------------------------------------------- the price of a lock

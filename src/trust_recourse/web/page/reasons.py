@@ -33,21 +33,13 @@ class Reasons:
     def _ask(self) -> None:
         self.latest.stop()
         self.place.clear()
-        if not self._is_refused or not explainable(self.session.state.recourse.model):
+        if not self.session.refused or not explainable(self.session.state.recourse.model):
             return
         if self.session.state.institution.reference is None:
             with self.place:
                 note(ALONE)
         else:
             self.latest.ask(self._work)
-
-    @property
-    def _is_refused(self) -> bool:
-        question, recourse = self.session.question, self.session.state.recourse
-        if question is None:
-            return False
-        codes = recourse.schema.action_set(question.person).own
-        return not recourse.accepts(codes, self.session.decision)
 
     async def _work(self) -> None:
         session, question = self.session, self.session.question

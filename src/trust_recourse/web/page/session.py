@@ -82,6 +82,14 @@ class Session:
         return self.settings.targets(self.threshold)[0].decision(self.threshold)
 
     @property
+    def refused(self) -> bool:
+        """Whether the model refuses the person at hand, if there is one."""
+        if self.question is None:
+            return False
+        codes = self.state.recourse.schema.action_set(self.question.person).own
+        return not self.state.recourse.accepts(codes, self.decision)
+
+    @property
     def recourse(self) -> Recourse:
         """The model under this tab's locks and settings."""
         ours = self.state.recourse
@@ -177,7 +185,7 @@ class Session:
         A level below a threshold that was raised goes up with it.
         """
         try:
-            within(self.state.limits, settings)
+            within(self.state.limits, vars(settings))
         except Problem as error:
             raise ValueError(error.detail) from None
         ours = self.state.recourse.under(settings)

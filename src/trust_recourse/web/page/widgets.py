@@ -21,6 +21,27 @@ def note(text: str) -> ui.label:
     return ui.label(text).classes("muted note")
 
 
+def warning() -> ui.label:
+    """Something that stands out, that a reader of the screen is told of; empty at first."""
+    label = ui.label().classes("warning")
+    label.props["role"] = "status"
+    return label
+
+
+def tell(label: ui.label, text: str) -> None:
+    """Show a text, or nothing where it is empty."""
+    label.text, label.visible = text, bool(text)
+
+
+def fact(name: str, value: str) -> ui.label:
+    """A fact of a list of facts: its name, and its value."""
+    with ui.element("div"):
+        with ui.element("dt"):
+            ui.label(name)
+        with ui.element("dd").classes("numbers"):
+            return ui.label(value)
+
+
 def on_a_phone_go_to(place: str, fold: str = "", unfold: str = "") -> None:
     """On a narrow screen, scroll to a part of the page.
 

@@ -1,12 +1,10 @@
-"""Labels of a table as a model calls its classes: one mapping for all commands that read labels."""
+"""Labels of a table as a model calls its classes: one mapping for all that read labels."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
 
-from trust_recourse.cli import output
-from trust_recourse.cli.errors import InputError
 from trust_recourse.io.wording import some
 
 if TYPE_CHECKING:
@@ -58,7 +56,7 @@ def told_by(
 
     Raises
     ------
-    InputError
+    ValueError
         If the labels are neither, or if the column's name contradicts the names of the classes.
 
     """
@@ -69,7 +67,7 @@ def told_by(
     if given <= {*map(str, before)}:
         _refuse_contradiction(target, before, names, wanted)
         return before
-    raise InputError(
+    raise ValueError(
         f"--target {target}: the column has the classes {some(sorted(given))}, the model "
         f"{some(names)}; expected the same names. Write the column as the model calls its "
         "classes, or import the model with --classes FIRST,SECOND, in the model's order"
@@ -92,26 +90,6 @@ def assumed(classes: Sequence[Any], told: Sequence[Any], target: str) -> str:
     return f"{pairs}, by the order of the classes; the labels of {target} cannot check these names"
 
 
-def as_model_calls(
-    truth: NDArray[Any], model: Any, target: str, wanted: Any = None
-) -> NDArray[Any]:
-    """The labels of a column as a model calls its classes; prints what that assumes.
-
-    Raises
-    ------
-    InputError
-        If the labels are not those of the model, as `told_by` reads them.
-
-    """
-    classes = model.classes_.tolist()
-    own = classes if hasattr(model, "fit") else None  # a machine has its classes from a table
-    told = told_by(truth, classes, target, own, wanted)
-    if told == classes:
-        return truth
-    output.say(f"--target {target}: {assumed(classes, told, target)}.", err=True)
-    return as_classes(truth, classes, told)
-
-
 def _refuse_contradiction(
     target: str, before: Sequence[Any], names: Sequence[Any], wanted: Any
 ) -> None:
@@ -126,7 +104,7 @@ def _refuse_contradiction(
     if called is None or called is meant:
         return
     outcome = "a good outcome" if meant else "a bad outcome"
-    raise InputError(
+    raise ValueError(
         f"--target {target}: by its name, 1 in this column is {outcome}, but the model's class 1 "
         f"is called {names[1]}. Expected names in the model's order, class 0 first: --classes "
         f"{names[1]},{names[0]}. If 1 does mean {names[1]}, rename the column"
