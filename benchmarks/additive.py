@@ -145,7 +145,7 @@ class Door:
         recourse = self.recourse
 
         def find():
-            recourse._known.clear()  # what its library said of rows: it is asked anew each time
+            recourse.read_model._answered.clear()  # so that its library is asked each time
             return recourse.find(x, level, time_limit=seconds)
 
         result, spent = short(find)

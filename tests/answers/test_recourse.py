@@ -21,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 import mutations
 from experiments.engines.gp import GP
 from trust_recourse import Feature, Recourse, Schema
+from trust_recourse.answers import text
 from trust_recourse.answers.plausibility import EachRow, Isolation, NearNeighbours
 from trust_recourse.answers.result import Result
 from trust_recourse.models import Additive
@@ -175,7 +176,7 @@ def test_ranges_have_no_end_where_more_is_always_fine():
     found = {name: (low, high) for name, low, high in result.ranges().itertuples(index=False)}
     assert found["debt"] == (0, 4)
     assert found["pay"] == (result.options[0].x["pay"], np.inf)
-    assert result.range_words()["pay"] == f"at least €{result.options[0].x['pay']:,.0f}"
+    assert text.range_words(result)["pay"] == f"at least €{result.options[0].x['pay']:,.0f}"
     with pytest.raises(ValueError, match="feature='town'; expected one that option 1 changes"):
         result.ranges(feature="town")
     already = Recourse(model, schema, "l1").find(result.options[0].x, 0.6)

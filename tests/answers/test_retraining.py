@@ -259,7 +259,7 @@ def test_what_has_no_mean_is_refused():
         Recourse(regression, SCHEMA, bootstraps=[regression] * 9)
     with pytest.raises(ValueError, match="search: given 4 retrained models, expected at least 5"):
         Retrained([regression] * 4, [regression] * 5, [regression] * 5)
-    with pytest.raises(ValueError, match="there are no models learnt anew"):
+    with pytest.raises(ValueError, match="there are no retrained models"):
         Recourse(regression, SCHEMA).find(X.iloc[0], survives=0.9)
 
 

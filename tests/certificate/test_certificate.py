@@ -38,8 +38,8 @@ from trust_recourse.certificate import (
     check,
     checker,
     cover,
+    fingerprints,
     lagrangian,
-    question,
     readers,
     shortening,
     verify,
@@ -810,8 +810,8 @@ def test_both_sides_compute_the_same_fingerprint_of_a_question(tmp_path):
     certificate, model = asked.certificate(), asked.model
     certificate.save(tmp_path / "proof.json")
     again = Certificate.load(tmp_path / "proof.json")
-    ours = question.asked(asked.problem, model.fingerprint_)
-    assert question.fingerprint(ours) == certificate.question == again.question
+    ours = fingerprints.asked(asked.problem, model.fingerprint_)
+    assert fingerprints.fingerprint(ours) == certificate.question == again.question
     assert check(again, model, x=asked.x).question == certificate.question
     told = json.loads((tmp_path / "proof.json").read_text())
     assert told["question"] == certificate.question

@@ -29,6 +29,7 @@ from trust_recourse import (
     load,
     model_report,
 )
+from trust_recourse.answers import text as answer_text
 from trust_recourse.cli import app, errors
 from trust_recourse.io import tables
 from trust_recourse.io.wording import floored
@@ -660,7 +661,7 @@ def test_an_answer_is_that_of_the_library(who, recourse):
     done = ask(f"find {who} {asked} --ranges")
     assert done.exit_code == 0
     words = flat(done.stdout)
-    for name, span in result.range_words(1).items():
+    for name, span in answer_text.range_words(result, 1).items():
         assert f"{name}: {span}" in words.partition("Option 2 holds within all of these ranges")[2]
     assert words.startswith("Row 9 of p.csv is refused: ")
     assert "age: 34" not in words
@@ -678,7 +679,7 @@ def test_an_option_below_the_threshold_is_marked_as_refused(who, recourse):
     result = recourse.find(PERSON, [0.4, 0.5])
     assert [result.accepted(at) for at in range(2)] == [False, True]
     still = "still refused: below the decision threshold 0.5"
-    assert (result.refusal(0), result.refusal(1)) == (still, "")
+    assert (answer_text.refusal(result, 0), answer_text.refusal(result, 1)) == (still, "")
     assert repr(result).count(still) == 1
     assert result._repr_html_().count(still) == 1
     asked = f"find {who} --confidence 0.4"
@@ -697,7 +698,7 @@ def test_an_option_below_the_threshold_is_marked_as_refused(who, recourse):
 def test_only_the_first_of_several_ways_is_called_the_cheapest(who, recourse):
     result = recourse.find(PERSON, 0.4, n_options=2)
     assert len(result.options) == 2
-    first, second = result.status_sentences(next(iter(result.status)))
+    first, second = answer_text.status_sentences(result, next(iter(result.status)))
     assert first == "Option 1: This is the cheapest allowed change; nothing cheaper reaches it."
     assert second.startswith(
         "Option 2: Another way: the cheapest that leaves alone at least half of"

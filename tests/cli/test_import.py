@@ -344,7 +344,7 @@ def test_files_of_models_learnt_anew_are_written_beside_the_model(home):
     assert ask(given, home).exit_code == 0
     done = ask(asked, home)
     assert done.exit_code == 2
-    assert "no models learnt anew" in flat(done.stderr)
+    assert "no retrained models" in flat(done.stderr)
     assert "`trust-recourse import FILE --again FOLDER`" in flat(done.stderr)
     shutil.copy(home / "lightgbm.txt", home / "retrained" / "14.txt")
     done = ask(f"{given} --again {{}}/retrained --json", home)

@@ -133,7 +133,7 @@ def test_a_result_starts_from_its_options_and_what_is_proved():
     most = recourse.reachable(x).most
     level = min(most + 0.01, 1 - 1e-6)
     result = recourse.find(x, [most - 1e-9, level], time_limit=60)
-    limited = result._most_confident(1e-9)
+    limited = result.most_confident(1e-9)
     assert limited.most >= result.options[0].confidence
     assert limited.ceiling <= level
 
@@ -141,18 +141,18 @@ def test_a_result_starts_from_its_options_and_what_is_proved():
 @pytest.mark.parametrize(
     ("given", "seconds"), [(None, SEARCH), (TIME_LIMIT, SEARCH), (5.0, 5.0), (200.0, 200.0)]
 )
-def test_the_time_limit_of_a_question_is_that_of_its_most_confident_option(
+def test_the_time_limit_of_a_question_is_that_of_itsmost_confident_option(
     given, seconds, monkeypatch
 ):
     recourse, (x, *_) = refused(1)
     result, seen = recourse.find(x, 1 - 1e-9, time_limit=given), []
-    plain = Recourse._most_confident
+    plain = Recourse.most_confident
 
     def spied(self, person, within, *others):
         seen.append(within.time_limit)
         return plain(self, person, within, *others)
 
-    monkeypatch.setattr(Recourse, "_most_confident", spied)
+    monkeypatch.setattr(Recourse, "most_confident", spied)
     assert result.max_confidence.proved
     assert seen == [seconds]
 

@@ -20,6 +20,7 @@ from typing import (
 )
 
 from trust_recourse.answers.measurements import SIGMA, HowFar, Safety
+from trust_recourse.answers.text import target_sentence
 from trust_recourse.io.json_record import JsonRecord
 from trust_recourse.io.scalars import plain, same
 from trust_recourse.question import (
@@ -130,7 +131,7 @@ class TargetDocument(_Asked):
             confidence=target.confidence,
             **_asked(target),
             status=str(result.status[target]),
-            sentence=result.target_sentence(target),
+            sentence=target_sentence(result, target),
             survival=None if (lasting := result.survival.get(target)) is None else SurvivalDocument(
                 **lasting.to_dict(), share=lasting.share, sentence=lasting.words
             ),

@@ -11,7 +11,8 @@ from typing import Any
 import pandas as pd
 
 from trust_recourse.answers import ask, many, result_file
-from trust_recourse.answers.result import EXTRA, Result, unproved
+from trust_recourse.answers.certifying import EXTRA, unproved
+from trust_recourse.answers.result import Result
 from trust_recourse.answers.retraining import BootstrapEnsemble, Bootstraps
 from trust_recourse.io.frames import Frame
 from trust_recourse.io.scalars import Floats, python
@@ -86,6 +87,8 @@ class Recourse:
         self.read_model = read = ReadModel(model, schema, wanted)
         self.model, self.library = read.model, read.library
         self.exact, self.unread = read.exact, read.unread
+        if self.exact:
+            _ = read.score  # so that no question waits for it
         self.wanted, self.wanted_at = read.wanted, read.wanted_at
         self.schema = read.schema
         self.stepped = _stepped(read.given, self.schema)
@@ -239,7 +242,8 @@ class Recourse:
         if not isinstance(certify, bool):
             raise ValueError(f"certify={certify!r}; expected True or False. Leave it out for False")
         self.check_model(x)
-        answerable = self.answerable(question)
+        has_bootstraps = question.survives is not None and self.ensemble is not None
+        answerable = ask.answerable(self.read_model, question, has_bootstraps)
         if certify:
             self.need_cells("certify=True")
             more = EXTRA * bool(question.extra_constraints(0.5))
@@ -286,8 +290,8 @@ class Recourse:
         All questions begin here. `x` are rows that the model is to be asked about.
         """
         self.read_model.check()
-        if x is not None:
-            self.read_model.refuse_single(x)
+        if x is not None and self.library is not None:
+            self.library.refuse_single(x)
 
     def under(self, question: Question) -> Recourse:
         """The same model under the cost, locks, limits and decision threshold of a question."""

@@ -149,7 +149,7 @@ def _doubt(recourse: Recourse, x: dict[str, Any]) -> None:
 
 
 def _must_be_certifiable(recourse: Recourse, asked: question.QuestionOptions) -> None:
-    from trust_recourse.answers.result import unproved
+    from trust_recourse.answers.certifying import unproved
 
     given = asked.given
     more = next((PARTS[part].flag for part in UNPROVED if given[part]), "")
@@ -176,6 +176,7 @@ def decision(result: Result, person: question.ValueOptions, *, verbose: bool = F
 def _show(
     console: Console, result: Result, safe: list[Safety], far: HowFar | None, asked: int
 ) -> None:
+    from trust_recourse.answers import text
     from trust_recourse.answers.measurements import SIGMA
     from trust_recourse.io.wording import AT_LEAST, distance, is_bound, significant
     from trust_recourse.question import option_name
@@ -212,7 +213,7 @@ def _show(
             "no part of it."
         )
     for at in range(len(result.options)):
-        if refusal := result.refusal(at):
+        if refusal := text.refusal(result, at):
             console.print(
                 f"{option_name(at).capitalize()} is {refusal}. There is no approval whose radius "
                 "could be measured."
@@ -230,10 +231,12 @@ def _show(
 
 def _show_ranges(console: Console, result: Result) -> None:
     """From where to where each option's values may go, together."""
+    from trust_recourse.answers.text import range_words
+
     for at, each in enumerate(result.options):
         if each.changes:
             console.print(f"Option {at + 1} holds within all of these ranges:")
-            for name, span in result.range_words(at).items():
+            for name, span in range_words(result, at).items():
                 console.print(f"  {result.recourse.schema[name].heading}: {span}", soft_wrap=True)
 
 
@@ -249,12 +252,13 @@ def words(result: Result, option: Option) -> str:
 
 def what_is_known(console: Console, result: Result, far: HowFar | None) -> None:
     """What is known of each confidence, and where one is out of reach, how far they get."""
+    from trust_recourse.answers import text
     from trust_recourse.answers.measurements import beyond_words, highest
 
     proves = result.engine == "exact"
     more = f", {result.extra_constraints}" if result.extra_constraints else ""
     for target, status in result.status.items():
-        first, *others = result.status_sentences(target)
+        first, *others = text.status_sentences(result, target)
         console.print(f"{target.words}{more}: {first}")
         for sentence in others:
             console.print(f"  {sentence}")
@@ -268,7 +272,7 @@ def what_is_known(console: Console, result: Result, far: HowFar | None) -> None:
         return
     missed = [target for target, status in result.status.items() if status == "infeasible"]
     least = min(missed, key=lambda target: target.confidence)
-    console.print(f"{highest(result)} is {result.reach(least)}.")
+    console.print(f"{highest(result)} is {text.reach(result, least)}.")
     for lifted in far.binding.to_dict("records"):
         surely = "" if lifted["proved"] else "at least "
         reached = result.formatted(lifted["reachable"], least)

@@ -139,7 +139,7 @@ class Ledger:
 
         """
         result.check_model()
-        chosen = result._option(option)
+        chosen = result.option_at(option)
         recourse = result.recourse
         if not result.accepted(option):
             name = option_name(result.options.index(chosen))
@@ -176,7 +176,7 @@ class Ledger:
     @staticmethod
     def _refuse_less(result: Result, option: int) -> None:
         """Refuse ranges of a target that is less than a yes."""
-        asked, line = result._option(option).target, result.decision
+        asked, line = result.option_at(option).target, result.decision
         if asked.mode != "wins" and asked.interval[0] < line.interval[0]:
             raise LedgerError(
                 f"ranges=True with {asked.words}: within them the model may refuse (it accepts "

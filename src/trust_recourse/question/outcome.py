@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from trust_recourse.io.scalars import Floats, is_number
@@ -30,7 +31,7 @@ class Outcome:
     upper: float = 1.0
     example: float = 0.85
 
-    @property
+    @cached_property
     def bounds(self) -> str:
         """The bounds, to end a sentence with."""
         return f"between {self.lower:g} and {self.upper:g}"

@@ -99,7 +99,8 @@ class Question(QuestionFields):
                 raise ValueError(f"{name}={getattr(self, name)!r}; expected True or False")
         if self.continuous and self.min_radius is None:
             raise ValueError("continuous=True without min_radius; give min_radius=0.05, say")
-        self._check_survives()
+        if self.survives is not None:
+            self._check_survives()
         for name in ("plausible", "survives"):
             if self.sparse and getattr(self, name) is not None:
                 raise ValueError(
@@ -121,8 +122,6 @@ class Question(QuestionFields):
     def _check_survives(self) -> None:
         half = math.nextafter(0.5, 0.0)
         _expect(self, "survives", "a share from 0.5 to below 1, such as 0.9", (half, 1))
-        if self.survives is None:
-            return
         given = f"survives={self.survives:g}"
         if self.mode != "at_least":
             raise ValueError(f"{given} with mode={self.mode!r}; expected mode='at_least'")
@@ -152,7 +151,8 @@ class Question(QuestionFields):
         for name, (lower, upper) in self.limits.items():
             inner = schema[schema.name_of(name)].limited(lower, upper)
             schema = schema.update(inner.name, lower=inner.lower, upper=inner.upper)
-        schema = schema.lock(*map(schema.name_of, self.lock))
+        if self.lock:
+            schema = schema.lock(*map(schema.name_of, self.lock))
         if self.max_changes is None or self.max_changes >= len(schema.actionable):
             return schema
         few = FewChange(schema.actionable, self.max_changes)

@@ -15,6 +15,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 
 from trust_recourse import __version__
+from trust_recourse.answers import text
 from trust_recourse.answers.explain import explainable
 from trust_recourse.answers.measurements import beyond, beyond_words, highest
 from trust_recourse.certificate import Certificate, CertificateError, check
@@ -103,7 +104,7 @@ def evidence(
         schema=recourse.schema, actions=recourse.schema.action_set(result.factual), proofs=proofs,
         pictures=tuple(told.pictures()) if pictures else (), report=report, sigma=sigma,
         time_limit=time_limit, most=SHOWN, bins=BINS, name=option_name, kept=_kept, within=_range,
-        uses=uses, digest=digest, highest=highest, beyond=beyond,
+        uses=uses, digest=digest, text=text, highest=highest, beyond=beyond,
         beyond_words=beyond_words,
     )  # fmt: skip
     document = Document(

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request, Response
 
+from trust_recourse.answers.certifying import unproved
 from trust_recourse.answers.document import AnswerDocument, FrontierDocument, ranges_of
 from trust_recourse.answers.measurements import how_far, safety
-from trust_recourse.answers.result import unproved
 from trust_recourse.certificate import Certificate, CertificateError, check, why_not
 from trust_recourse.ledger import Promise
 from trust_recourse.ledger.letters import check_letter

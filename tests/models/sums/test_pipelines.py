@@ -178,7 +178,7 @@ def test_a_regression_may_be_calibrated_by_a_sigmoid(turned):
 def test_what_a_library_never_finds_enough_ends():
     """As where a model as read is sure and its library is not, for whatever reason."""
     recourse = Recourse(make_pipeline(of_parts("passthrough"), boosted()).fit(TABLE, Y), SCHEMA)
-    recourse._said = lambda _: np.array([1.0, 0.0])
+    recourse.read_model._asked = lambda _: np.array([1.0, 0.0])
     person = TABLE.iloc[int(np.argmin(recourse.model.predict_proba(TABLE)[:, 1]))]
     assert [*recourse.find(person, 0.5, time_limit=60).status.values()] == ["not_found"]
 

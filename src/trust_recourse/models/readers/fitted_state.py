@@ -54,36 +54,46 @@ def state_of(value: Any) -> list[Any]:
 
 
 def _add(value: Any, state: list[Any]) -> None:
-    kind = type(value)
-    if kind in _PLAIN:
+    kind: Any = type(value)
+    walk = _walk_of(kind)
+    if walk == "itself":
         state.append(value)
-    elif kind is np.ndarray:
+    elif walk == "array":
         _add_array(value, state)
-    elif kind is list or kind is tuple:
-        state.append(len(value))
-        for each in value:
-            if type(each) in _PLAIN:
-                state.append(each)
-            else:
-                _add(each, state)
-    elif isinstance(value, Mapping):
-        state += value
-        for each in value.values():
-            _add(each, state)
-    elif isinstance(value, (np.generic, np.dtype, type)):
-        state.append(value)
-    elif _is_walked(kind):
-        parts = vars(value)
-        names = _fitted(tuple(parts))
-        state += (kind, names)
-        for name in names:
-            each = parts[name]
-            if type(each) in _PLAIN:
-                state.append(each)
-            else:
-                _add(each, state)
-    else:
+    elif walk == "object":
         state.append(Identity(value))
+    else:
+        if walk == "sequence":
+            state.append(len(value))
+            inside = value
+        elif walk == "mapping":
+            state += value
+            inside = value.values()
+        else:
+            parts = vars(value)
+            names = _fitted(tuple(parts))
+            state += (kind, names)
+            inside = [parts[name] for name in names]
+        for each in inside:
+            if type(each) in _PLAIN:
+                state.append(each)
+            else:
+                _add(each, state)
+
+
+@cache
+def _walk_of(kind: Any) -> str:
+    """How an object of this type is walked; attributes are all that one of a library is."""
+    if kind in _PLAIN or issubclass(kind, (np.generic, np.dtype, type)):
+        return "itself"
+    if kind is np.ndarray:
+        return "array"
+    if kind is list or kind is tuple:
+        return "sequence"
+    if issubclass(kind, Mapping):
+        return "mapping"
+    walked = kind.__dictoffset__ and kind.__module__.partition(".")[0] in _LIBRARIES
+    return "attributes" if walked else "object"
 
 
 def _add_array(array: Any, state: list[Any]) -> None:
@@ -95,12 +105,6 @@ def _add_array(array: Any, state: list[Any]) -> None:
     else:
         held: Any = np.ascontiguousarray(array)
         state.append(sha256(held).digest())
-
-
-@cache
-def _is_walked(kind: type) -> bool:
-    """Whether an object of this type is what its attributes are."""
-    return kind.__dictoffset__ != 0 and kind.__module__.partition(".")[0] in _LIBRARIES
 
 
 @lru_cache(maxsize=1024)

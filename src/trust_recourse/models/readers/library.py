@@ -133,7 +133,7 @@ class Library(NamedTuple):
 
         Its confidences of these rows would differ by rounding from those of the same values.
         """
-        if getattr(self.reader, "IN_TYPE_OF_TABLE", False) and (names := single(X)):
+        if getattr(reader_of(self.model), "IN_TYPE_OF_TABLE", False) and (names := single(X)):
             raise UnreadableError(
                 f"x, {some(names)}: given float32. A {type(self.model).__name__} computes in the "
                 "type of the table, and what is said here is true of float64: expected that. "
@@ -143,7 +143,7 @@ class Library(NamedTuple):
     def fitted_state(self) -> Any:
         """A value that is equal as long as its model is not fitted again or changed."""
         with suppress(UnreadableError):  # of what it has become
-            return self.reader.fitted_state(self.model)
+            return reader_of(self.model).fitted_state(self.model)
         return None
 
     def told(self, X: pd.DataFrame) -> Floats:

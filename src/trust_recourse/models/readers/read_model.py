@@ -170,11 +170,6 @@ class ReadModel:
                 f"the schema has {len(schema)} features, the model {len(self.model.schema_)}"
             )
 
-    def refuse_single(self, X: Any) -> None:
-        """Refuse rows of float32 that the library would answer otherwise than their values."""
-        if self.library is not None:
-            self.library.refuse_single(X)
-
     def need_cells(self, what: str, engines: Iterable[str] = ()) -> None:
         """Raise `TypeError` if the model was not read; `engines` are those that can ask it."""
         if not self.exact:
@@ -293,7 +288,7 @@ class ReadModel:
 
     def now(self, own: Floats, ends: Iterable[float]) -> float:
         """A person's confidence as they are: the library's, where rounding may decide at an end."""
-        ours = self.confidence_of(own)
+        ours = float(self.confidences(own[None])[0])
         if not self.refereed or not self._unsure(ours, own, ends):
             return ours
         return float(self._asked(own)[self.wanted_at])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from trust_recourse import Status
+from trust_recourse.answers import text
 from trust_recourse.answers.measurements import SIGMA, Safety, beyond, beyond_words, safety_of
 from trust_recourse.io.wording import distance, unbroken
 from trust_recourse.question import option_name
@@ -127,7 +128,7 @@ class Cards:
                 radius = fact("Certified radius", "…")
                 room = fact("Holds for", "…").classes("lines")
             self.safety[at] = (radius, kept, room)
-            if refusal := result.refusal(at):
+            if refusal := text.refusal(result, at):
                 ui.label(f"{refusal[:1].upper()}{refusal[1:]}").classes("warning")
             ui.label(known.sentence).classes("muted note")
             if option.changes:
@@ -179,7 +180,7 @@ class Cards:
             said = ["just these values"]
             lasting = option.target in result.survival
             if result.recourse.exact and option.changes and not lasting:
-                found = await self.session.state.work(lambda at=at: result.range_words(at))  # type: ignore[misc]
+                found = await self.session.state.work(lambda at=at: text.range_words(result, at))  # type: ignore[misc]
                 schema = result.recourse.schema
                 said = [f"{schema[name].heading}: {span}" for name, span in found.items()]
             self.safety[at][2].text = unbroken("\n".join(said))

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trust_recourse import Status
+from trust_recourse.answers import text
 from trust_recourse.io import wording
 from trust_recourse.web.page.question import must_stay_missing
 
@@ -67,7 +68,7 @@ class Badge(NamedTuple):
 
 def badge(result: Result, at: int) -> Badge:
     """What is known of one option."""
-    option, word = result.options[at], result.badge(at)
+    option, word = result.options[at], text.badge(result, at)
     proved = option.status in (Status.OPTIMAL, Status.ALREADY_MET)
     icon = next((icon for start, icon in ICONS.items() if word.startswith(start)), "timelapse")
     return Badge(f"{word[:1].upper()}{word[1:]}", icon, result.sentence(at), proved)

@@ -1,0 +1,26 @@
+"""A question enters few files and functions of the package before the compiled part begins."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.path import MODELS, files, trace
+
+MOST = {"boosted trees": (22, 65), "logistic regression": (23, 66)}  # files, functions
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_the_path_of_a_question_is_short(kind):
+    steps = trace(MODELS[kind]())
+    most_files, most_functions = MOST[kind]
+    assert steps[0] == ("answers/recourse.py", "Recourse.find")
+    assert len(files(steps)) <= most_files, files(steps)
+    assert len(steps) <= most_functions, steps
+
+
+def test_the_path_goes_down_through_the_layers():
+    """Answers first, the model last; between them the question and the schema."""
+    entered = [path.partition("/")[0] for path, _ in trace(MODELS["boosted trees"]())]
+    assert entered[0] == "answers"
+    assert entered[-1] == "models"
+    assert {*entered} == {"answers", "search", "question", "schema", "models", "io"}
