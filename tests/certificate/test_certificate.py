@@ -826,7 +826,7 @@ def test_the_fingerprint_is_of_what_is_asked_however_it_is_written():
     schema, own = problem.action_set.schema, problem.action_set.own
 
     def of(problem, model=model):
-        return question.fingerprint(question.asked(problem, model))
+        return fingerprints.fingerprint(fingerprints.asked(problem, model))
 
     def by(schema, own=own):
         return replace(problem, action_set=schema.action_set_of(own))
