@@ -9,6 +9,7 @@ import pandas as pd
 
 from trust_recourse import Feature, Schema
 from trust_recourse.certificate import cost_parts
+from trust_recourse.question.question import Question
 
 INCOME = Schema((Feature("income", scale=10.0), Feature("debt", scale=10.0)))
 
@@ -20,8 +21,8 @@ def write(folder, frame, schema, confidence=0.85, parts=1, **told):
         "kind": "trust-recourse batch", "format": 1,
         "model": {"fingerprint": None, "path": None}, "schema": schema.to_dict(),
         "cost": {"l0": 0.0, "l1": 0.0, "l2": 1.0, "root": True}, "wanted": 1,
-        "decision_threshold": 0.5, "confidence": confidence, "node_limit": None,
-        "min_radius": None, "parts": parts, "keep": _kept(frame), **told,
+        "decision_threshold": 0.5, "question": {"confidence": [confidence]}, "plausible": None,
+        "parts": parts, "keep": _kept(frame), **told,
     }  # fmt: skip
     (folder / "_batch.json").write_text(json.dumps(manifest))
     for at, rows in enumerate(np.array_split(np.arange(len(frame)), parts)):
@@ -69,7 +70,8 @@ def from_answers(folder, recourse, X, confidence=0.85, kept=None, parts=2, path=
         folder, table, recourse.schema, confidence, parts,
         model={"fingerprint": recourse.model.fingerprint_, "path": path and str(path)},
         cost=cost, cost_functions=functions, wanted=recourse.wanted,
-        decision_threshold=recourse.decision_threshold, **settings,
+        decision_threshold=recourse.decision_threshold,
+        question=Question(confidence, **settings).to_dict(),
     )  # fmt: skip
 
 

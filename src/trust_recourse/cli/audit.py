@@ -153,7 +153,7 @@ def _show(found: Audit) -> None:
     )
     if found.unknown:
         console.print(
-            f"The row of {output.people(found.unknown)} could not be read: they count as people, "
+            f"Of {output.people(found.unknown)} the row could not be read: they count as people, "
             "and in no share."
         )
     for part in found.parts:

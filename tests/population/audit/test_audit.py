@@ -184,9 +184,9 @@ def test_the_order_of_rows_and_parts_changes_nothing(table, audit, loans, tmp_pa
     parts = [pd.read_parquet(part) for part in sorted((place / "answers").glob("*.parquet"))]
     rows = pd.concat(parts).sample(frac=1.0, random_state=1)
     told = json.loads((place / "answers" / "_batch.json").read_text())
-    schema, confidence = Schema.from_dict(told.pop("schema")), told.pop("confidence")
+    schema = Schema.from_dict(told.pop("schema"))
     del told["parts"]
-    folders.write(tmp_path / "y", rows, schema, confidence, parts=5, **told)
+    folders.write(tmp_path / "y", rows, schema, parts=5, **told)
     again = Audit.of(tmp_path / "y", ["sex", "old"], model=model, sample=6, draws=200)
     first = Audit.of(place / "answers", ["sex", "old"], model=model, sample=6, draws=200)
     assert json.dumps(again.to_dict()) == json.dumps(first.to_dict())
