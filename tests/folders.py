@@ -9,7 +9,7 @@ import pandas as pd
 
 from trust_recourse import Feature, Schema
 from trust_recourse.certificate import cost_parts
-from trust_recourse.question.question import Question
+from trust_recourse.question import Question
 
 INCOME = Schema((Feature("income", scale=10.0), Feature("debt", scale=10.0)))
 
