@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from trust_recourse import Cost, Ledger, Question, Recourse, Target, load, verify
-from trust_recourse.certificate import Certificate, CertificateError, check
+from trust_recourse.certificate import CertificateError, check
 from trust_recourse.cli import app
 from worlds import paper_machine
 
@@ -58,7 +58,7 @@ def test_a_model_keeps_how_it_decides_until_it_learns_anew(patients, tmp_path):
             machine.decide(decision_threshold=wrong)
 
 
-def test_a_certificate_is_of_its_threshold_and_old_ones_said_none(model):
+def test_a_certificate_is_of_its_threshold(model):
     result = Recourse(model, decision_threshold=0.6).find(WHO, 0.7)
     proof = result.certificate()
     assert proof.to_dict()["target"]["threshold"] == 0.6
@@ -70,10 +70,6 @@ def test_a_certificate_is_of_its_threshold_and_old_ones_said_none(model):
     assert "threshold" not in plain.to_dict()["target"]
     with pytest.raises(CertificateError, match="another question: .*threshold"):
         check(plain, model, target=Target(0.7, threshold=0.6))
-    old = Certificate.from_dict(plain.to_dict() | {"format": 2})
-    check(old, model, target=Target(0.7, threshold=0.6))
-    with pytest.raises(CertificateError, match="another question"):
-        check(old, model, target=Target(0.7, threshold=0.7))
 
 
 def test_a_ledger_asks_a_model_and_a_recourse_by_the_same_threshold(model, patients, tmp_path):

@@ -14,6 +14,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+import mutations
 from commands import command
 from trust_recourse import (
     Cost,
@@ -297,9 +298,8 @@ def test_a_forged_proof_is_refused_with_the_reason(files):
     done = verify(files / "proof.json", files / "model.safetensors")
     assert done.exit_code == 2
     assert "it is not the fingerprint of the question that is there" in done.output
-    told = json.loads((files / "proof.json").read_text()) | {"format": 1}
-    del told["question"]
-    (files / "proof.json").write_text(json.dumps(told))
+    told = json.loads((files / "proof.json").read_text())
+    (files / "proof.json").write_text(json.dumps(mutations.asked_again(told)))
     done = verify(files / "proof.json", files / "model.safetensors")
     assert done.exit_code == 1
     assert re.match(r"Refused: leaf \d+: .*cannot be discarded\.$", done.output)

@@ -14,7 +14,7 @@ import pytest
 from laws import enumeration
 from laws.checks import judge
 from trust_recourse.certificate import checker
-from trust_recourse.question import question
+from trust_recourse.question import target
 from trust_recourse.question.cost import Cost
 from trust_recourse.schema import Implication
 from trust_recourse.search import branch_and_bound, ranges
@@ -57,7 +57,7 @@ def always(_, boxes):
 @pytest.mark.parametrize(
     ("where", "name", "wrong"),
     [
-        (question, "SLACK", 0.0),
+        (target, "SLACK", 0.0),
         (Cost, "added", lambda self, moved, _: self.l0 + self.l1 * moved + self.l2 * moved**2),
         (Implication, "goal", lambda _, before: before),
         (branch_and_bound, "ROUNDING", -1e-3),

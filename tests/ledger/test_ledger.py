@@ -405,7 +405,7 @@ def test_only_what_the_model_accepts_can_be_promised(ledger):
     with pytest.raises(LedgerError, match="confidence of 0.499, which the model refuses"):
         ledger.promise(short, subject="person", **NAMED)
     low = replace(result.options[0], confidence=0.4996)  # which the model does not give
-    with pytest.raises(ValueError, match="was fitted again or changed after this answer"):
+    with pytest.raises(ValueError, match="was fitted again or changed after Recourse read it"):
         ledger.promise(replace(result, options=(low,)), subject="person", **NAMED)
     with pytest.raises(IndexError, match="option 1: this result has 1 option"):
         ledger.promise(result, 1, subject="person", **NAMED)

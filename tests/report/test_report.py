@@ -209,9 +209,7 @@ def test_columns_that_are_hardly_known_or_have_many_categories_break_nothing(pat
         TMClassifier(n_clauses=4, n_states=10, epochs=1), X, y, folds=3, schema=schema
     )
     assert np.isfinite(report.scores.to_numpy()).all()
-    wrong = {
-        each.column for each in report.model.data_checks if each.kind not in ("protected", "past")
-    }
+    wrong = {each.column for each in report.suspicions if each.kind not in ("protected", "past")}
     assert wrong == {"seldom", "town"}
 
 

@@ -245,12 +245,12 @@ def test_a_report_names_them_and_does_not_promise_what_leaks(table):
     X, y = table
     X = X[["term", "score"]].assign(paid=y * 2.0, row=np.arange(ROWS))
     report = model_report(LogisticRegression(max_iter=1000), X, y, folds=2)
-    assert {(each.column, each.kind) for each in report.model.data_checks} == {
+    assert {(each.column, each.kind) for each in report.suspicions} == {
         ("paid", "leak"), ("row", "id"),
     }  # fmt: skip
     assert "worth nothing if 'paid' will not be known in time" in report.promise
     text = " ".join(str(report).split())
-    for each in report.model.data_checks:
+    for each in report.suspicions:
         assert each.sentence in text
         assert each.sentence in report._repr_html_()
         assert each.to_dict() in report.to_dict()["suspicions"]

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trust_recourse import Certificate, CertificateError, NearNeighbours, Recourse, Result, verify
+from trust_recourse.answers.text import badge
 from trust_recourse.question import Question, Status, Target
 from trust_recourse.question.fewest import Fewest, n_changes
 from worlds import LINKS, enumerated, machine, paper_machine, person_schema
@@ -120,7 +121,7 @@ def test_it_says_both_parts(asked):
     (known,) = sparse.fewest.values()
     assert f"Fewer than {known.most} changed features are not enough" in sparse.sentence(0)
     assert "Both are proved" in sparse.sentence(0)
-    assert sparse.badge(0) == "fewest changes, proved"
+    assert badge(sparse, 0) == "fewest changes, proved"
     assert all(len(option.changes) <= known.most for option in sparse.options)
 
 

@@ -161,7 +161,7 @@ def test_what_scores_remember_of_levels_is_bounded():
     recourse, people = refused(5)
     for x in people:
         recourse.reachable(x)
-    assert len(recourse.score._known) <= MOST_INTERVALS
+    assert len(recourse.score._known_intervals) <= MOST_INTERVALS
 
 
 def test_only_constraints_without_which_more_is_reachable_are_listed():

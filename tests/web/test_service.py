@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from prometheus_client.parser import text_string_to_metric_families
 from typer.testing import CliRunner
 
+import mutations
 from issuing import KEY, secret_file
 from issuing import forged as tampered
 from serving import running, started
@@ -173,9 +174,9 @@ def verdict_on(asked, proof, **given):
     return told(asked.post("/v1/verify", json={"certificate": proof, **given}))
 
 
-def unsealed(proof, **changes):
-    """As format 1 was, without the fingerprint of its question."""
-    return {k: v for k, v in proof.items() if k != "question"} | {"format": 1, **changes}
+def sealed(proof, **changes):
+    """A forged proof whose question has its own fingerprint."""
+    return mutations.asked_again(proof | changes)
 
 
 def test_a_proof_that_is_sent_is_verified_and_a_forged_one_is_not(asked):
@@ -185,7 +186,7 @@ def test_a_proof_that_is_sent_is_verified_and_a_forged_one_is_not(asked):
     assert sum(verdict["discarded"].values()) > 0
     for forged in (
         {"proof": {**proof, "lower_bound": 9.0}},
-        {"proof": unsealed(proof, fingerprint="0" * 64)},
+        {"proof": sealed(proof, fingerprint="0" * 64)},
         {"proof": proof, "confidence": 0.7},
         {"proof": proof, "confidence": 0.6, "mode": "band"},
         {"proof": proof, "threshold": 0.55},

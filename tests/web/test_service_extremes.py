@@ -49,7 +49,7 @@ def test_a_client_that_leaves_frees_its_place(url, state, monkeypatch):
         monkeypatch.setitem(vars(state.limits), name, value)
     steps = []
     monkeypatch.setattr(
-        "trust_recourse.answers.recourse.Staircase.climb", lambda stairs: _endless(stairs, steps)
+        "trust_recourse.search.frontier.FrontierSearch.run", lambda stairs: _endless(stairs, steps)
     )
     content = json.dumps({"person": law.PERSON, "resolution": 1e-6}).encode()
     head = "POST /v1/frontier HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"

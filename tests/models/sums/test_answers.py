@@ -11,7 +11,8 @@ import pytest
 from laws import answers, mip, trees
 from laws.checks import Findings
 from trust_recourse.models.readers import sklearn
-from trust_recourse.models.sums import ensemble, reduce, score
+from trust_recourse.models.sums import ensemble, reduce
+from trust_recourse.models.sums import sum as sum_of_terms
 from trust_recourse.models.sums.kernels import Terms
 
 pytestmark = pytest.mark.slow
@@ -71,7 +72,7 @@ class Narrow(Terms):
 @pytest.mark.parametrize(
     ("where", "name", "wrong"),
     [
-        (score, "Terms", Narrow),
+        (sum_of_terms, "Terms", Narrow),
         (sklearn, "last_left", lambda below: np.asarray(below, float)),
         (ensemble, "expit", lambda x: 1 / (1 + np.exp(-1.0001 * x))),
     ],

@@ -16,7 +16,7 @@ from trust_recourse.answers.robustness import copies
 from trust_recourse.models import Additive
 from trust_recourse.models.sums.slopes import Line, radius
 from trust_recourse.question import Target
-from trust_recourse.schema.noise import noise_rooms
+from trust_recourse.schema.noise import noise_rooms, noise_steps
 from trust_recourse.search.ranges import Range, loss_within
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -115,7 +115,7 @@ def test_the_radius_on_steps_is_that_of_every_row_around(seed):
     model = a_card(rng, 2)
     codes, score = a_row(rng, model.schema_), model.score_of(1)
     threshold = 0.95 * float(score.at_codes(codes[None])[0])
-    steps = model.schema_.steps(continuous=False)
+    steps = noise_steps(model.schema_, continuous=False)
     stays = np.isnan(codes) | np.isnan(steps)
     away = [np.zeros(1) if still else np.arange(-40.0, 41.0) / 2 for still in stays]
     moves = np.stack(np.meshgrid(*away, indexing="ij"), axis=-1).reshape(-1, len(codes))
@@ -140,7 +140,9 @@ def test_strictly_within_the_radius_the_decision_is_kept_and_just_beyond_it_is_l
     moving = np.array([f.kind == "number" for f in model.schema_]) & ~np.isnan(codes)
     scale = np.array([f.scale for f in model.schema_])
     for norm, power in (("linf", math.inf), ("l2", 2), ("l1", 1)):
-        r = score.radius(model.schema_, codes, threshold, norm, model.schema_.steps(True))
+        r = score.radius(
+            model.schema_, codes, threshold, norm, noise_steps(model.schema_, continuous=True)
+        )
         if not 0 < r < math.inf:
             continue
         ways = rng.normal(size=(2000, len(codes))) * moving
