@@ -22,8 +22,8 @@ from trust_recourse import (
     PTMClassifier,
     Schema,
     TMClassifier,
-    adopt,
     bootstraps,
+    from_model,
     german_credit,
     german_credit_schema,
     haberman,
@@ -284,7 +284,7 @@ def write(model, path, schema):
     if hasattr(model, "inclusion_"):
         model.save(path, states=False)
     else:
-        adopt(model, schema).save(path)
+        from_model(model, schema).save(path)
 
 
 def main():

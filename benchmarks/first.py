@@ -97,13 +97,13 @@ def run(python, program, folder):
 def make_model(path):
     from lightgbm import LGBMClassifier
 
-    from trust_recourse import adopt, german_credit, german_credit_schema
+    from trust_recourse import from_model, german_credit, german_credit_schema
 
     X, y = german_credit()
     words = X.select_dtypes(exclude=["number", "bool"]).columns
     rows = X.astype(dict.fromkeys(words, "category"))
     model = LGBMClassifier(n_estimators=100, num_leaves=31, random_state=0, n_jobs=1, verbose=-1)
-    adopt(model.fit(rows, y), german_credit_schema()).save(path)
+    from_model(model.fit(rows, y), german_credit_schema()).save(path)
 
 
 def size(folder):

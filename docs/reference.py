@@ -59,7 +59,7 @@ SUBJECTS = (
     ),
     Subject(
         "recourse.md", "Asking a model",
-        {trust_recourse: ("Recourse", "adopt", "bootstraps", "Retrained")},
+        {trust_recourse: ("Recourse", "from_model", "bootstraps", "Retrained")},
     ),
     Subject(
         "answers.md", "Answers and proofs",

@@ -66,7 +66,7 @@ PUBLIC = {
     "Schema.update": "name changes",
     "TMClassifier": "n_clauses n_states s T epochs thresholds random_state",
     "Target": "confidence mode tolerance",
-    "adopt": "model schema X",
+    "from_model": "model schema X",
     "bootstraps": "model X y n",
     "evidence": "result",
     "letter": "result",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from trust_recourse.ledger import Ledger as Ledger
     from trust_recourse.models.bootstrap import bootstraps as bootstraps
     from trust_recourse.models.loading import load as load
-    from trust_recourse.models.readers.library import adopt as adopt
+    from trust_recourse.models.readers.library import from_model as from_model
     from trust_recourse.models.tsetlin.machines import PTMClassifier as PTMClassifier
     from trust_recourse.models.tsetlin.machines import TMClassifier as TMClassifier
     from trust_recourse.population.audit import Audit as Audit
@@ -76,7 +76,7 @@ _HOMES = {
     "TMClassifier": "models.tsetlin.machines",
     "Target": "question",
     "USProfile": "report.letter.profiles",
-    "adopt": "models.readers.library",
+    "from_model": "models.readers.library",
     "bootstraps": "models.bootstrap",
     "evidence": "report.evidence",
     "german_credit": "data",

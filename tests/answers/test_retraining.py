@@ -25,9 +25,9 @@ from trust_recourse import (
     Result,
     Retrained,
     Schema,
-    adopt,
     bootstraps,
     evidence,
+    from_model,
     haberman,
     letter,
 )
@@ -245,14 +245,14 @@ def test_what_has_no_mean_is_refused():
     votes = PTMClassifier(n_clauses=4, epochs=1, link="vote", schema=SCHEMA).fit(X, Y)
     several = LogisticRegression().fit(X, X["b"] % 3)
     for models, words in (
-        ([adopt(regression, SCHEMA), adopt(trees, SCHEMA)], "expected all of one"),
+        ([from_model(regression, SCHEMA), from_model(trees, SCHEMA)], "expected all of one"),
         ([votes, votes], "link='vote'"),
-        ([adopt(several, SCHEMA)] * 2, "3 classes"),
+        ([from_model(several, SCHEMA)] * 2, "3 classes"),
     ):
         with pytest.raises(ValueError, match=words):
             mean_of(models)
     with pytest.raises(TypeError, match=r"given a SumModel, which cannot learn.*LGBMClassifier"):
-        bootstraps(adopt(trees, SCHEMA), X, Y, 15)
+        bootstraps(from_model(trees, SCHEMA), X, Y, 15)
     with pytest.raises(
         ValueError, match="bootstraps: given 9 retrained models, expected at least 15, 5"
     ):
@@ -407,7 +407,7 @@ def learnt_args(folder, out):
 
 
 def test_a_folder_of_models_is_whole_or_as_it_was(tmp_path):
-    good = adopt(KINDS["regression"].fit(X, Y), SCHEMA)
+    good = from_model(KINDS["regression"].fit(X, Y), SCHEMA)
     save_all(tmp_path / "anew", [good] * 15)
     with pytest.raises(AttributeError):
         save_all(tmp_path / "anew", [good, object()])

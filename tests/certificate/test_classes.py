@@ -24,7 +24,7 @@ from trust_recourse import (
     verify,
 )
 from trust_recourse.certificate import readers
-from trust_recourse.models import Additive, ClassSums, adopt
+from trust_recourse.models import Additive, ClassSums, from_model
 
 TRUE = {"optimal", "infeasible", "already_met"}
 KINDS = ["points", "lightgbm", "boosting", "forest", "regression", "logistic"]
@@ -60,7 +60,7 @@ def model(kind):
             )
         )
         made = LogisticRegression(max_iter=5000)
-    return adopt(made.fit(X, y), schema)
+    return from_model(made.fit(X, y), schema)
 
 
 def points(shift=0.0):

@@ -25,7 +25,7 @@ from claims import is_true
 from trust_recourse import Feature, Recourse, Schema, german_credit, german_credit_schema
 from trust_recourse.certificate import Certificate, CertificateError, check, checker, readers
 from trust_recourse.certificate.record import Function, ProofStep
-from trust_recourse.models import adopt
+from trust_recourse.models import from_model
 from trust_recourse.models.sums import score
 
 pytest.importorskip("lightgbm", reason="LightGBM is not installed")
@@ -65,7 +65,7 @@ def learnt(kind, seed, trees=6):
     X.loc[rng.random(n) < 0.15, "debt"] = np.nan
     risk = X["income"] - 8 * X["debt"].fillna(0.3) + 2 * (X["home"] == 1) + X["grade"]
     y = (risk + rng.normal(0, 2, n) > risk.median()).astype(int)
-    return adopt(_model(kind, trees).fit(X, y), SCHEMA, X), X
+    return from_model(_model(kind, trees).fit(X, y), SCHEMA, X), X
 
 
 def _model(kind, trees):

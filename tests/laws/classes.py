@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from laws import checks, enumeration, lines, tables, trees
 from laws.questions import a_cost, a_schema, a_table, chance, one_of
 from laws.safety import check_noise, check_noise_of_winners, check_room
-from trust_recourse import PTMClassifier, Schema, TMClassifier, adopt
+from trust_recourse import PTMClassifier, Schema, TMClassifier, from_model
 from trust_recourse.models import Additive, ClassSums, Grid
 from trust_recourse.models.sums import sum as sums
 
@@ -78,7 +78,7 @@ def a_place(rng, kind):
         drawn, schema, table = _tabled(rng, drawn)
         size = int(rng.integers(1, 6))
         library = trees.a_model(rng, kind, schema, table, size, (2, 5), many)
-        given = adopt(library.given, schema)
+        given = from_model(library.given, schema)
     return drawn, schema, table, Several(given), a_cost(rng, schema), one_of(rng, None, 0.3)
 
 

@@ -17,7 +17,7 @@ from laws.checks import Court, Findings, no_dearer, told
 from laws.enumeration import numeric, table
 from laws.questions import one_of, some_cases
 from laws.trees import KINDS, a_model, a_place
-from trust_recourse import Recourse, adopt
+from trust_recourse import Recourse, from_model
 from trust_recourse.answers.retraining import mean_of
 from trust_recourse.models import UnreadableError
 from trust_recourse.question import SLACK, Problem, Target
@@ -59,7 +59,9 @@ def _judge(case, rng, findings, kind) -> None:
         a_model(rng, kind, case.schema, some, int(rng.integers(1, 8)), (2, 6)) for _ in range(3)
     ]
     try:
-        mean = mean_of([adopt(each.given, case.schema) for each in others]).score_of(case.wanted)
+        mean = mean_of([from_model(each.given, case.schema) for each in others]).score_of(
+            case.wanted
+        )
     except UnreadableError:
         return
     both = mean.at_codes(rows.codes)

@@ -23,7 +23,7 @@ from trust_recourse import (
     PTMClassifier,
     Schema,
     TMClassifier,
-    adopt,
+    from_model,
     haberman,
     model_report,
 )
@@ -286,7 +286,7 @@ def test_what_an_adopted_model_of_several_classes_is_called():
     forest = RandomForestClassifier(4, random_state=0).fit(X, y)
     lines = LogisticRegression().fit(X, y)
     wanted = {"6 trees": boosted, "4 trees": forest, "points and slopes": lines}
-    assert [_title(adopt(model, schema)) for model in wanted.values()] == [*wanted]
+    assert [_title(from_model(model, schema)) for model in wanted.values()] == [*wanted]
 
 
 def test_the_confusion_is_that_of_the_decision_threshold(small, patients):

@@ -14,7 +14,7 @@ import pytest
 from sklearn.ensemble import GradientBoostingClassifier
 from typer.testing import CliRunner
 
-from trust_recourse import Recourse, Schema, adopt, evidence
+from trust_recourse import Recourse, Schema, evidence, from_model
 from trust_recourse.answers import robustness
 from trust_recourse.answers.document import AnswerDocument
 from trust_recourse.answers.measurements import safety
@@ -37,7 +37,7 @@ def hard():
     sway = X.to_numpy() @ rng.normal(size=8) + 0.02 * X["a"] * X["b"]
     y = (sway + rng.normal(0, 40, 500) > np.median(sway)).astype(int)
     fitted = GradientBoostingClassifier(n_estimators=40, random_state=0).fit(X, y)
-    model = adopt(fitted, Schema.infer(X, guard=False))
+    model = from_model(fitted, Schema.infer(X, guard=False))
     recourse = Recourse(model, cost="l1")
     accepted = X[fitted.predict_proba(X)[:, 1] > 0.9].head(6)
     return recourse, X, [recourse.find(x) for _, x in accepted.iterrows()]

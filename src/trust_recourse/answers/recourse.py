@@ -50,7 +50,7 @@ class Recourse:
     cost : "l1" (the default, the sum of the changes), "l0", "l2", a mixture such as
         {"l0": 0.1, "l1": 1}, or a `Cost`; in units scaled by the schema.
     wanted : the class to reach; the model's own `wanted_` if None, or else `classes_[1]`: the
-        greater label, or after `adopt(classes=...)` the second as given.
+        greater label, or after `from_model(classes=...)` the second as given.
     decision_threshold : a person is refused whose confidence lies below it; the model's own
         `decision_threshold_` if None, or else one half.
     bootstraps : the same model retrained on resampled rows, for `find(..., survives=0.9)`:

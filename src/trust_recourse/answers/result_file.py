@@ -178,7 +178,7 @@ def refuse_other_model(
     given, own = told.fingerprint, getattr(model, "fingerprint_", None)
     if given != own:
         same = (
-            ". Or is it the same, read with another schema? Then give adopt(model, schema), with "
+            ". Was it read with another schema? Then give from_model(model, schema), with "
             "the schema that Recourse was given"
         )
         raise ValueError(

@@ -26,9 +26,9 @@ def verify(
 
     What the verifier gives, the schema, the cost, the person x in their own values, the target and
     the label of the wanted class, must be what the certificate says; what is left out is believed.
-    A library's own model is read with the schema of the certificate, as `adopt` reads it. Where the
-    question locked or limited something, or a step was added, the model was read with another: give
-    it as it was asked, `adopt(model, schema)` with the schema that `Recourse` was given.
+    A library's own model is read with the schema of the certificate, as `from_model` reads it. If
+    the question locked or limited something, or a step was added, the model was read with another
+    schema. Then give `from_model(model, schema)` with the schema that `Recourse` was given.
     """
     if not isinstance(certificate, Certificate):
         certificate = Certificate.load(certificate)
@@ -39,12 +39,12 @@ def verify(
 
 def _read(certificate: Certificate, model: Any) -> Any:
     """A library's model, if with the certificate's schema it is the one that this is about."""
-    read = sums.adopt(model, certificate.problem.action_set.schema)
+    read = sums.from_model(model, certificate.problem.action_set.schema)
     if read.fingerprint_ == certificate.fingerprint:
         return read
     raise CertificateError(
         f"it is about the model {certificate.fingerprint[:12]}…; the {type(model).__name__}, read "
         f"with the schema of the certificate, is {read.fingerprint_[:12]}…. A fingerprint has the "
         "schema that the model was read with, before locks, limits and added steps of a question: "
-        "give adopt(model, schema) with the schema that Recourse was given, or recourse.model"
+        "give from_model(model, schema) with the schema that Recourse was given, or recourse.model"
     )

@@ -26,7 +26,7 @@ def why_not(model: Any) -> str:
     >>> print(why_not(len))
     the checker has no reader for builtin_function_or_method; it reads sums of points, tables and
     trees, Tsetlin machines, either of several classes, and a library's own trees as
-    adopt(model, schema)
+    from_model(model, schema)
     """
     kind = type(model).__name__
     if str(getattr(model, "family", "")) in FAMILIES:
@@ -35,7 +35,7 @@ def why_not(model: Any) -> str:
     known = f"{SumProof.words}, {ProductsProof.words}, either of several classes"
     return (
         f"the checker has no reader for {kind}; it reads {known}, "
-        "and a library's own trees as adopt(model, schema)"
+        "and a library's own trees as from_model(model, schema)"
     )
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trust_recourse.models.kernel import PythonKernel as PythonKernel
     from trust_recourse.models.kernel import TableKernel as TableKernel
     from trust_recourse.models.readers.library import UnreadableError as UnreadableError
-    from trust_recourse.models.readers.library import adopt as adopt
+    from trust_recourse.models.readers.library import from_model as from_model
     from trust_recourse.models.seam import CellModel as CellModel
     from trust_recourse.models.seam import Score as Score
     from trust_recourse.models.seam import of_class as of_class
@@ -34,7 +34,7 @@ _HOMES = {
     "SumModel": "sums.ensemble",
     "TableKernel": "kernel",
     "UnreadableError": "readers.library",
-    "adopt": "readers.library",
+    "from_model": "readers.library",
     "of_class": "seam",
 }
 __all__ = sorted(_HOMES)

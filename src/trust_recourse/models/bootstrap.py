@@ -44,7 +44,7 @@ def bootstraps(
             f"given a {type(model).__name__}, which cannot learn again; expected the estimator "
             "with its settings, fitted or not, such as LGBMClassifier(...). Or give "
             f"Recourse(..., bootstraps=) a list of at least {LEAST} models learnt anew, each as "
-            "adopt(path, schema) reads it"
+            "from_model(path, schema) reads it"
         )
     labels, rng = np.asarray(y), np.random.default_rng(random_state)
     if len(X) != len(labels):

@@ -18,7 +18,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from laws import trees
 from trust_recourse import Feature, Recourse, Schema, load, verify
 from trust_recourse.certificate import CertificateError, readers
-from trust_recourse.models import UnreadableError, adopt
+from trust_recourse.models import UnreadableError, from_model
 from trust_recourse.models.sums.ensemble import Calibration, Link
 
 JOBS = ("day", "night", "none", "own")
@@ -73,7 +73,7 @@ def a_model(kind, method, where, seed=0):
 def test_a_calibrated_probability_is_the_library_s(kind, method):
     where = ("within", "around", "frozen")[trees.KINDS.index(kind) % 3]
     given = a_model(kind, method, where)
-    read = adopt(given, SCHEMA, TABLE)
+    read = from_model(given, SCHEMA, TABLE)
     theirs = given.predict_proba(TABLE)
     ours = read.predict_proba(TABLE)
     if method == "sigmoid":
@@ -137,18 +137,18 @@ def test_a_calibrator_that_turns_the_model_round_is_refused():
         TABLE[["age"]], 1 - model.predict(TABLE[["age"]])
     )
     with pytest.raises(UnreadableError, match="turns the model round"):
-        adopt(given, schema)
+        from_model(given, schema)
 
 
 def test_several_calibrators_and_temperatures_are_refused():
     given = CalibratedClassifierCV(RandomForestClassifier(5), cv=3).fit(TABLE[["age"]], Y)
     with pytest.raises(UnreadableError, match="3 models.*learn it with ensemble=False"):
-        adopt(given, Schema((SCHEMA["age"],)))
+        from_model(given, Schema((SCHEMA["age"],)))
     given.set_params(method="temperature", ensemble=False).fit(TABLE[["age"]], Y)
     with pytest.raises(
         UnreadableError, match="_TemperatureScaling: of calibrators, sigmoid and iso"
     ):
-        adopt(given, Schema((SCHEMA["age"],)))
+        from_model(given, Schema((SCHEMA["age"],)))
 
 
 def test_lines_never_fall():
@@ -170,7 +170,7 @@ def test_lines_never_fall():
 
 def test_the_checker_reads_a_calibration_by_itself():
     given = a_model("lightgbm", "isotonic", "around")
-    read = adopt(given, SCHEMA)
+    read = from_model(given, SCHEMA)
     reader = readers.read(read, 1)
     scores = np.linspace(*reader.ends, 500)
     assert np.array_equal(reader.confidence(scores), read.confidence(scores))

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from test_readers import THERE, catboost_of, library, lightgbm_model, table, world
 
-from trust_recourse import Feature, Schema, adopt
+from trust_recourse import Feature, Schema, from_model
 from trust_recourse.io.files import FileError
 from trust_recourse.models.readers.library import UnreadableError, imported, read_file
 
@@ -77,15 +77,15 @@ def test_a_model_is_the_same_from_its_file(kind, tmp_path):
 
 @pytest.mark.usefixtures("in_this_process")
 def test_classes_are_named_in_the_order_of_the_model(tmp_path):
-    read = adopt(str(DATA / "lightgbm.txt"), SCHEMA, classes=["refused", "granted"])
+    read = from_model(str(DATA / "lightgbm.txt"), SCHEMA, classes=["refused", "granted"])
     assert read.classes_.tolist() == ["refused", "granted"]
-    plain = adopt(DATA / "lightgbm.txt", SCHEMA)
+    plain = from_model(DATA / "lightgbm.txt", SCHEMA)
     assert plain.classes_.tolist() == [0, 1]
     rows = ROWS[[*SCHEMA.names]]
     assert (read.predict_proba(rows) == plain.predict_proba(rows)).all()
     for wrong in (["a"], ["a", "a"], ["a", "b", "c"]):
         with pytest.raises(ValueError, match="classes"):
-            adopt(DATA / "lightgbm.txt", SCHEMA, classes=wrong)
+            from_model(DATA / "lightgbm.txt", SCHEMA, classes=wrong)
 
 
 @library("xgboost")
@@ -111,7 +111,7 @@ def test_columns_without_names_are_in_the_order_of_the_schema(tmp_path):
     schema = Schema(tuple(Feature(name) for name in X))
     found = read_file(path, schema, X)
     assert not found.named
-    assert adopt(path, schema, X.to_numpy()).fingerprint_ == found.model.fingerprint_
+    assert from_model(path, schema, X.to_numpy()).fingerprint_ == found.model.fingerprint_
 
 
 @library("catboost")
@@ -134,7 +134,7 @@ def test_catboost_s_file_is_the_model_that_was_saved(grow, named, tmp_path):
     found = read_file(path, schema, X)
     assert (found.named, found.compared) == (named, len(X))
     assert (found.model.predict_proba(X) == model.predict_proba(given)).all()
-    assert found.model.fingerprint_ == adopt(model, schema).fingerprint_
+    assert found.model.fingerprint_ == from_model(model, schema).fingerprint_
     unknown = X.assign(job="no one's")  # of whom it learnt nothing
     told = model.predict_proba(unknown if named else unknown.to_numpy(object))
     assert (found.model.predict_proba(unknown) == told).all()
@@ -240,7 +240,7 @@ def test_a_pickle_is_never_opened_and_the_way_round_is_told(tmp_path):
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         path.write_bytes(pickle.dumps(Trap(), protocol))
         with pytest.raises(FileError, match="a pickle.*save_model.*skops.io.dump"):
-            adopt(path, SCHEMA)
+            from_model(path, SCHEMA)
     for packed in (0, "zlib", "gzip", "bz2", "xz", "lzma"):
         joblib.dump(Trap(), path, compress=(packed, 3) if packed else 0)
         with pytest.raises(FileError, match="a pickle, or packed as joblib"):
@@ -278,7 +278,7 @@ def test_what_is_no_model_is_told(content, message, tmp_path):
 def test_files_that_are_not_there_too_long_or_ours_already(tmp_path, monkeypatch):
     with pytest.raises(FileError, match="no such file"):
         read_file(tmp_path / "m", SCHEMA)
-    adopt(DATA / "lightgbm.txt", SCHEMA).save(tmp_path / "m")
+    from_model(DATA / "lightgbm.txt", SCHEMA).save(tmp_path / "m")
     with pytest.raises(FileError, match="a file as `import` writes it; every"):
         read_file(tmp_path / "m", SCHEMA)
     monkeypatch.setattr("trust_recourse.models.readers.formats.MOST_BYTES", 100)
@@ -318,7 +318,7 @@ def test_a_file_whose_rows_the_library_sees_otherwise_is_refused(tmp_path):
     (tmp_path / "m").write_text(other)
     read_file(tmp_path / "m", SCHEMA)
     with pytest.MonkeyPatch.context() as patch:
-        told = adopt(DATA / "lightgbm.txt", SCHEMA).predict_proba(ROWS[[*SCHEMA.names]])
+        told = from_model(DATA / "lightgbm.txt", SCHEMA).predict_proba(ROWS[[*SCHEMA.names]])
         patch.setattr("trust_recourse.models.readers.library.Library.told", lambda *_: told)
         with pytest.raises(UnreadableError, match="row .*: the library says .* rows differ"):
             read_file(tmp_path / "m", SCHEMA, ROWS)
@@ -344,9 +344,9 @@ def test_a_library_that_crashes_takes_nobody_with_it(tmp_path):
     """It does on a text whose trees are not as long as it says."""
     text = (DATA / "lightgbm.txt").read_text()
     (tmp_path / "m").write_text(re.sub(r"(tree_sizes=\d\d)\d", r"\g<1>", text))
-    assert len(adopt(tmp_path / "m", SCHEMA).trees) == 5  # which the reader does not need
+    assert len(from_model(tmp_path / "m", SCHEMA).trees) == 5  # which the reader does not need
     with pytest.raises(UnreadableError, match="m: damaged: its library crashes on it"):
-        adopt(tmp_path / "m", SCHEMA, ROWS)
+        from_model(tmp_path / "m", SCHEMA, ROWS)
 
 
 @pytest.mark.parametrize("name", ["lightgbm.txt", "catboost.json"])

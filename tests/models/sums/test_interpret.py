@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from trust_recourse import Feature, Recourse, Schema, load, verify
 from trust_recourse.models.readers import library as sums
 from trust_recourse.models.readers.formats import opened
-from trust_recourse.models.readers.library import Additive, UnreadableError, adopt, known
+from trust_recourse.models.readers.library import Additive, UnreadableError, from_model, known
 from trust_recourse.question import Status
 
 glassbox = pytest.importorskip("interpret.glassbox", reason="interpret is not installed")
@@ -102,7 +102,7 @@ def test_the_library_says_the_same_of_every_value(seed, which):
 def test_sums_are_those_of_the_library_bit_for_bit(interactions):
     model = learnt(1, tuple(interactions) if interactions else 0)
     X = odd_rows(5, model)
-    read = adopt(model, SCHEMA, X)
+    read = from_model(model, SCHEMA, X)
     assert len(read.pairs) == (len(EVERY) if interactions else 0)
     total = np.add.accumulate(read.sum.terms(read.grid.cells(SCHEMA.encode(X))), axis=0)[-1]
     assert (total == model.decision_function(X)).all()
@@ -112,12 +112,12 @@ def test_columns_may_come_in_any_order():
     model = learnt()
     X, _ = rows(3)
     turned = Schema(tuple(reversed(SCHEMA.features)))
-    read = adopt(model, turned, X)
+    read = from_model(model, turned, X)
     assert read.predict_proba(X) == pytest.approx(model.predict_proba(X), abs=1e-15)
 
 
 def test_numbers_that_the_model_knows_as_categories_are_cells_of_their_own():
-    read = adopt(learnt(), SCHEMA)
+    read = from_model(learnt(), SCHEMA)
     f = SCHEMA.position("kind")
     assert read.grid.cells_in(f, np.array([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0])).tolist() == [
         0,
@@ -149,12 +149,12 @@ def test_a_schema_that_reads_values_otherwise_gets_a_sentence(change, message):
         made = Feature(name, **{"kind": SCHEMA[name].kind, **told})
         schema = Schema(tuple(made if each.name == name else each for each in schema))
     with pytest.raises(UnreadableError, match=message):
-        adopt(learnt(), schema)
+        from_model(learnt(), schema)
 
 
 def test_other_columns_get_a_sentence():
     with pytest.raises(UnreadableError, match="the model alone has the columns"):
-        adopt(learnt(), Schema(SCHEMA.features[:-1]))
+        from_model(learnt(), Schema(SCHEMA.features[:-1]))
 
 
 def test_other_rows_than_it_learnt_of_are_noticed():
@@ -162,9 +162,9 @@ def test_other_rows_than_it_learnt_of_are_noticed():
     model = learnt()
     schema = Schema((*(f for f in SCHEMA if f.name != "code"), Feature("code", "integer")))
     wrong = model.predict_proba(X.assign(amount=X["amount"] + 0.5))
-    assert adopt(model, schema, X).schema_ is schema
+    assert from_model(model, schema, X).schema_ is schema
     with pytest.raises(UnreadableError, match=r"row 0: the library says .*rows differ"):
-        sums._compare(adopt(model, SCHEMA), wrong, X)
+        sums._compare(from_model(model, SCHEMA), wrong, X)
 
 
 def test_three_classes_are_read_as_the_library_has_them():
@@ -174,19 +174,19 @@ def test_three_classes_are_read_as_the_library_has_them():
         model = glassbox.ExplainableBoostingClassifier(
             max_rounds=5, outer_bags=1, interactions=0, n_jobs=1, feature_types=TYPES
         ).fit(X, np.arange(len(X)) % 3)
-    read = adopt(model, SCHEMA, X)
+    read = from_model(model, SCHEMA, X)
     assert read.predict_proba(X).shape == (len(X), 3)
 
 
 def test_terms_of_three_features_get_a_sentence():
     model = learnt(0, ((0, 1, 5),))
     with pytest.raises(UnreadableError, match="a term of 3 features together .*'amount'"):
-        adopt(model, SCHEMA)
+        from_model(model, SCHEMA)
 
 
 def test_one_that_has_not_learnt_gets_a_sentence():
     with pytest.raises(UnreadableError, match="it has not learnt yet"):
-        adopt(glassbox.ExplainableBoostingClassifier(), SCHEMA)
+        from_model(glassbox.ExplainableBoostingClassifier(), SCHEMA)
 
 
 # ---------------------------------------------------------------- answers
@@ -228,12 +228,12 @@ def test_a_file_is_read_whatever_its_detail(tmp_path, detail):
     path = written(tmp_path / "m.json", model, detail=detail, indent=None if detail == "all" else 2)
     form, _ = opened(path)
     assert form.name == "EBM JSON"
-    read = adopt(path, SCHEMA, X)
+    read = from_model(path, SCHEMA, X)
     assert isinstance(read, Additive)
-    assert read.fingerprint_ == adopt(model, SCHEMA).fingerprint_
+    assert read.fingerprint_ == from_model(model, SCHEMA).fingerprint_
     pairs = f"of {len(read.pairs)} pair{'s' * (len(read.pairs) > 1)} of them"
     assert read.parts_of(1).kind == f"a sum of the points of {len(SCHEMA)} features and {pairs}"
-    renamed = adopt(path, SCHEMA, classes=["yes", "no"])
+    renamed = from_model(path, SCHEMA, classes=["yes", "no"])
     renamed.save(tmp_path / "m.safetensors")
     again = load(tmp_path / "m.safetensors")
     assert again.classes_.tolist() == ["yes", "no"]
@@ -247,14 +247,14 @@ def test_a_file_of_another_task_or_cut_short_gets_a_sentence(tmp_path):
     told["ebm"]["outputs"][0]["task"] = "regression"
     path.write_text(json.dumps(told))
     with pytest.raises(UnreadableError, match="an EBM for regression; expected one of classes"):
-        adopt(path, SCHEMA)
+        from_model(path, SCHEMA)
     told["ebm"]["outputs"][0]["task"] = "classification"
     told["ebm"]["terms"][0]["scores"] = ["nan"] * len(told["ebm"]["terms"][0]["scores"])
     path.write_text(json.dumps(told))
     with pytest.raises(UnreadableError, match="adds what is no finite number"):
-        adopt(path, SCHEMA)
+        from_model(path, SCHEMA)
     del told["ebm"]["features"]
     path.write_text(json.dumps(told))
     with pytest.raises(UnreadableError, match="damaged, or of no known version"):
-        adopt(path, SCHEMA)
-    assert math.isfinite(adopt(learnt(), SCHEMA).base)
+        from_model(path, SCHEMA)
+    assert math.isfinite(from_model(learnt(), SCHEMA).base)

@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 from laws import lines
 from laws.checks import Findings
-from trust_recourse import Feature, Recourse, Schema, Status, adopt, load, verify
+from trust_recourse import Feature, Recourse, Schema, Status, from_model, load, verify
 from trust_recourse.models.readers.library import Additive, UnreadableError, _compare, tolerance
 from trust_recourse.question import Target
 from trust_recourse.schema import SchemaError
@@ -229,7 +229,7 @@ def test_it_says_what_the_library_says_but_for_rounding(name, named):
     rows = table[columns].astype(float)
     rows = rows if named else rows.to_numpy()
     model = clone(MODELS[name]).fit(rows, y)
-    read = adopt(model, schema, rows)
+    read = from_model(model, schema, rows)
     assert read.classes_.tolist() == ["no", "yes"]
     codes = schema.encode(table)
     apart = np.abs(read.predict_proba(table) - model.predict_proba(rows))
@@ -291,22 +291,22 @@ def test_what_cannot_be_read_is_named(model, change, words):
     for name, codes in change.items():
         schema = schema.update(name, missing=codes)
     with pytest.raises(UnreadableError, match=words):
-        adopt(model.fit(table.astype(float), y), schema)
+        from_model(model.fit(table.astype(float), y), schema)
 
 
 def test_three_classes_are_a_softmax_unless_each_is_learnt_against_the_rest():
     table, _, schema = a_table(np.random.default_rng(0))
     model = LogisticRegression(max_iter=5000).fit(table.astype(float), table.area)
-    assert adopt(model, schema, table.astype(float)).predict_proba(table).shape[1] == 3
+    assert from_model(model, schema, table.astype(float)).predict_proba(table).shape[1] == 3
     apart = LogisticRegression(solver="liblinear")
     apart.classes_, apart.coef_ = model.classes_, model.coef_
     with pytest.raises(UnreadableError, match="3 classes: each is learnt against the rest"):
-        adopt(apart, schema)
+        from_model(apart, schema)
 
 
 def test_a_model_comes_back_from_its_file(tmp_path):
     table, y, schema = a_table(np.random.default_rng(2))
-    read = adopt(LogisticRegression(max_iter=5000).fit(table.astype(float), y), schema)
+    read = from_model(LogisticRegression(max_iter=5000).fit(table.astype(float), y), schema)
     read.save(tmp_path / "line.safetensors")
     again = load(tmp_path / "line.safetensors")
     assert again.fingerprint_ == read.fingerprint_
@@ -323,7 +323,7 @@ def test_a_model_comes_back_from_its_file(tmp_path):
 
 def test_the_kit_holds_a_line_to_what_it_says():
     table, y, schema = a_table(np.random.default_rng(2))
-    read = adopt(LogisticRegression(max_iter=5000).fit(table.astype(float), y), schema)
+    read = from_model(LogisticRegression(max_iter=5000).fit(table.astype(float), y), schema)
     checked = check_cell_model(read, table, n_boxes=30, n_questions=6)
     assert checked.boxes == 60
     assert checked.conditions > 30

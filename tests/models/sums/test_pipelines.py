@@ -34,7 +34,7 @@ from laws.pipelines import a_scaler, an_imputer, of_lists, of_numbers
 from laws.questions import chance, one_of
 from trust_recourse import Feature, Recourse, Schema, load
 from trust_recourse.certificate import verify
-from trust_recourse.models import SumModel, UnreadableError, adopt
+from trust_recourse.models import SumModel, UnreadableError, from_model
 from trust_recourse.models.readers import pipelines as reader
 from trust_recourse.models.readers import steps
 from trust_recourse.models.readers.lifting import Terms, added_up
@@ -98,7 +98,7 @@ def beside(rng, read, table, many=3):
 
 def check(given, schema=SCHEMA, table=TABLE, seed=0):
     """What is read is the pipeline, at rows of a table and beside every edge."""
-    read = adopt(given, schema, table)
+    read = from_model(given, schema, table)
     rows = beside(np.random.default_rng(seed), read, table)
     theirs = np.asarray(given.predict_proba(rows)).astype(float)
     assert np.array_equal(read.predict_proba(rows), theirs)
@@ -171,7 +171,7 @@ def test_a_regression_may_be_calibrated_by_a_sigmoid(turned):
         calibrated.calibrated_classifiers_[0].calibrators[0].a_ *= -1
         assert "turns the model round" in Recourse(calibrated, SCHEMA).unread
         return
-    read = adopt(calibrated, SCHEMA, TABLE)
+    read = from_model(calibrated, SCHEMA, TABLE)
     assert np.allclose(read.predict_proba(TABLE), calibrated.predict_proba(TABLE), atol=1e-12)
 
 
@@ -281,13 +281,13 @@ def test_bare_arrays_are_taken_in_the_order_of_the_schema():
     schema = Schema(tuple(SCHEMA[name] for name in ("pay", "age", "score")))
     rows = TABLE[list(schema.names)]
     given = make_pipeline(StandardScaler(), KBinsDiscretizer(3, strategy="uniform"), _tree())
-    read = adopt(given.fit(rows.to_numpy(), Y), schema, rows.to_numpy())
+    read = from_model(given.fit(rows.to_numpy(), Y), schema, rows.to_numpy())
     assert np.array_equal(read.predict_proba(rows), given.predict_proba(rows.to_numpy()))
     mixed = Schema(tuple(SCHEMA[name] for name in ("pay", "job")))
     given = make_pipeline(make_column_transformer((OneHotEncoder(), [1]), (StandardScaler(), [0])),
                           _tree())  # fmt: skip
     table = TABLE[["pay", "job"]].to_numpy(object)
-    adopt(given.fit(table, Y), mixed, table)
+    from_model(given.fit(table, Y), mixed, table)
 
 
 def test_codes_of_an_ordinal_encoder_may_be_categories_of_the_model():
@@ -320,7 +320,7 @@ def test_blanks_that_were_none_where_it_learnt():
     before = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["job"]))
     given = make_pipeline(before, _tree()).fit(table, Y)
     assert None in given[0].named_transformers_["onehotencoder"].categories_[0]
-    read = adopt(given, SCHEMA, table)
+    read = from_model(given, SCHEMA, table)
     person = TABLE.iloc[int(np.flatnonzero(table["job"].isna())[0])]
     schema = SCHEMA.lock("job")
     assert Recourse(given, schema).confidence(person) == read.predict_proba(person)[0, 1]
@@ -334,14 +334,14 @@ def test_a_column_that_is_dropped_need_not_be_in_the_schema():
     before = make_column_transformer((StandardScaler(), ["pay", "age"]), ("drop", ["job"]))
     given = make_pipeline(before, _tree()).fit(TABLE, Y)
     schema = Schema((SCHEMA["pay"], SCHEMA["age"]))
-    read = adopt(given, schema, TABLE[["age", "pay"]])
+    read = from_model(given, schema, TABLE[["age", "pay"]])
     assert np.array_equal(read.predict_proba(TABLE[["pay", "age"]]), given.predict_proba(TABLE))
     with pytest.raises(
         UnreadableError, match="step 'standardscaler': it takes the columns 'age', which the schema"
     ):
-        adopt(given, Schema((SCHEMA["pay"],)))
+        from_model(given, Schema((SCHEMA["pay"],)))
     with pytest.raises(UnreadableError, match="the schema alone has the columns 'other'; the p"):
-        adopt(given, Schema((*schema, Feature("other"))))
+        from_model(given, Schema((*schema, Feature("other"))))
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def test_a_step_that_is_not_read_is_named(step, columns, told):
     given = make_pipeline(make_column_transformer((step, columns)), _tree()).fit(TABLE, Y)
     if told:
         with pytest.raises(UnreadableError, match=told):
-            adopt(given, SCHEMA)
+            from_model(given, SCHEMA)
     asked = Recourse(given, SCHEMA)
     assert asked.exact == (not told)
     assert told in asked.unread
@@ -375,7 +375,7 @@ def test_a_value_that_the_pipeline_refuses_is_named():
     with pytest.raises(
         UnreadableError, match="column 'job': the schema has the value 'own', which"
     ):
-        adopt(given, SCHEMA)
+        from_model(given, SCHEMA)
 
 
 def test_missing_codes_that_are_told_apart_are_refused():
@@ -385,7 +385,7 @@ def test_missing_codes_that_are_told_apart_are_refused():
     before = make_column_transformer((SimpleImputer(missing_values=-9), ["score"]))
     given = make_pipeline(before, _tree()).fit(table, Y)
     with pytest.raises(UnreadableError, match="column 'score': the model tells its missing codes"):
-        adopt(given, schema)
+        from_model(given, schema)
 
 
 def test_a_code_that_is_a_number_to_the_schema_has_a_place_of_its_own():
@@ -478,7 +478,7 @@ def test_answers_are_enough_by_the_pipeline_s_own_word_and_proved(tmp_path):
     given = a_whole(lightgbm(min_child_samples=5))
     recourse = Recourse(given, SCHEMA, "l1")
     refused = TABLE[given.predict_proba(TABLE)[:, 1] < 0.5].head(5)
-    adopt(given, SCHEMA, TABLE).save(tmp_path / "m.safetensors")
+    from_model(given, SCHEMA, TABLE).save(tmp_path / "m.safetensors")
     for _, person in refused.iterrows():
         result = recourse.find(person, 0.6, certify=True)
         option = result.options[0]
@@ -496,7 +496,7 @@ def test_a_file_of_a_whole_pipeline_is_one_in_people_s_own_columns(tmp_path, kin
     given = a_whole(CalibratedClassifierCV(model, method="isotonic", ensemble=False, cv=2))
     skops.dump(given, tmp_path / "m.skops")
     rows = TABLE.assign(other=1)  # a table may have more
-    read = adopt(tmp_path / "m.skops", SCHEMA, rows, classes=("no", "yes"))
+    read = from_model(tmp_path / "m.skops", SCHEMA, rows, classes=("no", "yes"))
     assert read.classes_.tolist() == ["no", "yes"]
     read.save(tmp_path / "m.safetensors")
     again = load(tmp_path / "m.safetensors")
@@ -512,4 +512,4 @@ def test_a_file_of_a_pipeline_with_a_function_of_its_own_is_refused(tmp_path):
     given = make_pipeline(before, _tree())
     skops.dump(given, tmp_path / "m.skops")
     with pytest.raises(UnreadableError, match="it holds '.*basename'; expected types of scikit-le"):
-        adopt(tmp_path / "m.skops", SCHEMA)
+        from_model(tmp_path / "m.skops", SCHEMA)

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from trust_recourse import Feature, Recourse, Schema
 from trust_recourse.models.readers.columns import last_left
-from trust_recourse.models.readers.library import UnreadableError, adopt, known
+from trust_recourse.models.readers.library import UnreadableError, from_model, known
 
 N = 120
 few = settings(max_examples=25)
@@ -215,7 +215,7 @@ def world(kind, seed):
     X = X[rng.permutation(X.columns)]
     with threadpool_limits(1):
         given = fitted(kind, X, labels(schema, rows, rng), rng)
-    read = adopt(given, schema)
+    read = from_model(given, schema)
 
     def rows_of(each):
         return frame(schema, each, kinds)[X.columns]
@@ -366,7 +366,7 @@ def test_ten_thousand_rows_are_predicted_again():
         for seed in range(6):
             made = world(kind, seed)
             X = made.frame(codes(made.read.schema_, np.random.default_rng(seed), 250))
-            adopt(made.given, made.read.schema_, X)
+            from_model(made.given, made.read.schema_, X)
             judged += len(X)
     assert judged >= 10_000 * len(THERE) / len(KINDS)
 
@@ -419,7 +419,7 @@ def test_long_sums_are_the_library_s_too(kind):
         }[kind]
         with threadpool_limits(1):
             given.fit(X, y)
-    read = adopt(given, Schema(tuple(Feature(f"x{j}") for j in range(3))), X)
+    read = from_model(given, Schema(tuple(Feature(f"x{j}") for j in range(3))), X)
     cells = read.grid.cells(X)
     apart = np.abs(read.at(cells) - read.exact_at(cells)).max()
     assert apart <= read.rounding
@@ -475,16 +475,16 @@ def test_a_booster_of_lightgbm_is_read_up_to_its_best_round_and_its_codes_as_cat
     X, y = table()
     params = {"objective": "binary", "verbose": -1, "num_threads": 1, "min_data_per_group": 1}
     whole = lightgbm.train(params, lightgbm.Dataset(X, y), 5)
-    assert adopt(whole, NUMBERS, X).classes_.tolist() == [0, 1]
+    assert from_model(whole, NUMBERS, X).classes_.tolist() == [0, 1]
     X.columns = ["Column_0", "Column_1", "Column_2"]
     named = lightgbm.train(params, lightgbm.Dataset(X, y), 5)
-    adopt(named, Schema(tuple(Feature(name) for name in X.columns[::-1])), X)
+    from_model(named, Schema(tuple(Feature(name) for name in X.columns[::-1])), X)
     params |= {"learning_rate": 0.9, "min_data_in_leaf": 2, "cat_smooth": 1, "cat_l2": 0.1}
     learnt = lightgbm.Dataset(X.to_numpy(), y, categorical_feature=[1], params=params)
     best = lightgbm.train(params, learnt, 20)
-    assert any((tree.feature == 1).any() for tree in adopt(best, IN_PLACE, X.to_numpy()).trees)
+    assert any((tree.feature == 1).any() for tree in from_model(best, IN_PLACE, X.to_numpy()).trees)
     best.best_iteration = 3
-    assert len(adopt(best, IN_PLACE, X.to_numpy()).trees) == 3
+    assert len(from_model(best, IN_PLACE, X.to_numpy()).trees) == 3
 
 
 @library("lightgbm")
@@ -499,7 +499,7 @@ def test_lightgbm_reads_what_is_next_to_zero_as_zero(threshold):
     text = re.sub(r"\nthreshold=\S+", f"\nthreshold={threshold}", text)
     beside = near(np.array([1e-40, 1e-35, float(np.float32(1e-35)), 2e-35, 1e-30]))
     model = lightgbm.Booster(model_str=text)
-    read = adopt(model, Schema((Feature("a"),)), np.concatenate([beside, -beside])[:, None])
+    read = from_model(model, Schema((Feature("a"),)), np.concatenate([beside, -beside])[:, None])
     assert len(read.grid.edges[0]) > 0
 
 
@@ -511,16 +511,16 @@ def test_a_booster_of_xgboost_is_read_whole_a_classifier_up_to_its_best_round():
     params = {"objective": "binary:logistic", "max_cat_to_onehot": 1, "nthread": 1}
     rows = xgboost.DMatrix(X.to_numpy(), y, feature_types=["q", "c", "q"])
     booster = xgboost.train(params, rows, 5)
-    read = adopt(booster, IN_PLACE, X.to_numpy())
+    read = from_model(booster, IN_PLACE, X.to_numpy())
     assert any((tree.feature == 1).any() for tree in read.trees)
     best = xgboost.XGBClassifier(
         n_estimators=60, learning_rate=0.9, early_stopping_rounds=3, n_jobs=1
     )  # fmt: skip
     best.fit(X[:60], y[:60], eval_set=[(X[60:], y[60:])], verbose=False)
-    assert len(adopt(best, NUMBERS, X).trees) == best.best_iteration + 1 < 60
-    assert len(adopt(best.get_booster(), NUMBERS, X).trees) > best.best_iteration + 1
+    assert len(from_model(best, NUMBERS, X).trees) == best.best_iteration + 1 < 60
+    assert len(from_model(best.get_booster(), NUMBERS, X).trees) > best.best_iteration + 1
     forest = xgboost.XGBRFClassifier(n_estimators=7, max_depth=3, n_jobs=1).fit(X, y)
-    assert len(adopt(forest, NUMBERS, X).trees) == 7
+    assert len(from_model(forest, NUMBERS, X).trees) == 7
 
 
 @pytest.mark.parametrize("kind", ["histogram", pytest.param("lightgbm", marks=library("lightgbm"))])
@@ -536,7 +536,7 @@ def test_a_category_that_was_not_learnt_on_goes_where_the_library_sends_it(kind)
         from sklearn.ensemble import HistGradientBoostingClassifier
 
         model = HistGradientBoostingClassifier(max_iter=9, min_samples_leaf=3)
-    read = adopt(model.fit(X, y), schema, rows.astype({"b": pd.CategoricalDtype([*"01234?"])}))
+    read = from_model(model.fit(X, y), schema, rows.astype({"b": pd.CategoricalDtype([*"01234?"])}))
     assert any((tree.feature == 1).any() for tree in read.trees)
 
 
@@ -551,7 +551,10 @@ def test_the_other_class_of_a_forest_has_a_sum_of_its_own():
 
 
 def test_a_fingerprint_names_all_that_answers_depend_on():
-    read, again = adopt(world("tree", 0).given, world("tree", 0).read.schema_), world("tree", 1)
+    read, again = (
+        from_model(world("tree", 0).given, world("tree", 0).read.schema_),
+        world("tree", 1),
+    )
     assert read.fingerprint_ == world("tree", 0).read.fingerprint_ != again.read.fingerprint_
 
 
@@ -560,7 +563,7 @@ def test_a_fingerprint_names_all_that_answers_depend_on():
 
 def told(model, schema=NUMBERS, X=None):
     with pytest.raises(UnreadableError) as error:
-        adopt(model, schema, X)
+        from_model(model, schema, X)
     return str(error.value)
 
 
@@ -667,7 +670,7 @@ def test_what_cannot_be_read_of_catboost_gets_a_sentence(settings_, missing, say
         (Feature("real"), Feature("job", "category", values=[*"abcd"], missing=missing))
     )
     with pytest.raises(UnreadableError, match=says):
-        adopt(catboost_of(X, y, cat_features=["job"], **settings_), schema)
+        from_model(catboost_of(X, y, cat_features=["job"], **settings_), schema)
 
 
 @library("catboost")
@@ -676,11 +679,11 @@ def test_a_bias_of_catboost_comes_last():
     X = rng.normal(size=(80, 2))
     given = catboost_of(X, (X.sum(axis=1) > 0).astype(int))
     given.set_scale_and_bias(1.0, 0.1)
-    read = adopt(given, Schema((Feature("a"), Feature("b"))), X)
+    read = from_model(given, Schema((Feature("a"), Feature("b"))), X)
     assert read.base == 0.0
     given.set_scale_and_bias(2.0, 0.1)
     with pytest.raises(UnreadableError, match="scaled by 2"):
-        adopt(given, Schema((Feature("a"), Feature("b"))))
+        from_model(given, Schema((Feature("a"), Feature("b"))))
 
 
 # ---------------------------------------------------------------- what a newcomer gives
@@ -695,8 +698,8 @@ def test_a_code_is_refused_where_the_model_learnt_of_blanks():
     given.set_params(boosting_type="gbdt", use_missing=True, zero_as_missing=False)
     given.fit(X, y)
     with pytest.raises(UnreadableError, match="code -9 a number; declare blanks missing in the"):
-        adopt(given, Schema((Feature("a", missing=(-9,)),)))
-    adopt(given, Schema((Feature("a", missing=(None,)),)), X)
+        from_model(given, Schema((Feature("a", missing=(-9,)),)))
+    from_model(given, Schema((Feature("a", missing=(None,)),)), X)
 
 
 @library("xgboost")
@@ -706,7 +709,7 @@ def test_labels_that_xgboost_cuts_off_are_named():
     X = pd.DataFrame({"a": pd.Categorical(["≥ 200", "none"] * 20)})
     given = XGBClassifier(n_estimators=2, enable_categorical=True).fit(X, [0, 1] * 20)
     with pytest.raises(UnreadableError, match="beyond ASCII .* '≥ 200'; write it in ASCII"):
-        adopt(given, Schema((Feature("a", "category", values=("≥ 200", "none")),)))
+        from_model(given, Schema((Feature("a", "category", values=("≥ 200", "none")),)))
 
 
 def test_only_the_columns_that_differ_are_named():
@@ -719,7 +722,7 @@ def test_only_the_columns_that_differ_are_named():
         "the model alone has the columns 'column 11' and the schema alone has the columns 'Column"
     )
     with pytest.raises(UnreadableError, match=says):
-        adopt(given, schema)
+        from_model(given, schema)
     with pytest.raises(ValueError, match="limit it by n_trials .*'Column 11'"):
         Recourse(given, schema).find(pd.Series(0.0, schema.names), 0.5, time_limit=1)
 
@@ -747,13 +750,13 @@ def test_lists_of_categories_go_to_the_columns_that_have_them():
     given = LGBMClassifier(n_estimators=9, num_leaves=6, verbose=-1).fit(X, y)
     job = Feature("job", "category", values=("clerk", "cook", "nurse"))
     grade = Feature("grade", "ordinal", values=(1, 2, 3, 4))
-    read = adopt(given, Schema((job, grade, Feature("owner", "boolean"))), X)
+    read = from_model(given, Schema((job, grade, Feature("owner", "boolean"))), X)
     assert (read.predict_proba(X) == given.predict_proba(X)).all()
     other = Feature("more", "ordinal", values=(1, 2, 3, 4))
     X = X[["job", "grade"]].assign(more=X["grade"].astype("category"))
     given = LGBMClassifier(n_estimators=9, num_leaves=6, verbose=-1).fit(X, y)
     with pytest.raises(UnreadableError, match="which are which, and there are several"):
-        adopt(given, Schema((job, grade, other)))
+        from_model(given, Schema((job, grade, other)))
 
 
 @library("lightgbm")
@@ -763,7 +766,7 @@ def test_what_changes_predictions_alone_is_refused():
     X = np.arange(60.0).reshape(-1, 1)
     given = LGBMClassifier(n_estimators=9, pred_early_stop=True, verbose=-1)
     with pytest.raises(UnreadableError, match="pred_early_stop: it changes what is predicted"):
-        adopt(given.fit(X, X[:, 0] > 30), Schema((Feature("a"),)))
+        from_model(given.fit(X, X[:, 0] > 30), Schema((Feature("a"),)))
 
 
 @pytest.mark.parametrize(

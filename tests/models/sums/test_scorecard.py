@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commands import command
-from trust_recourse import Feature, Recourse, Schema, Status, adopt, load, verify
+from trust_recourse import Feature, Recourse, Schema, Status, from_model, load, verify
 from trust_recourse.models import Additive, UnreadableError
 from trust_recourse.models.readers import scorecard
 
@@ -148,7 +148,7 @@ def test_from_a_file_to_a_proof(tmp_path):
     path = tmp_path / "card.csv"
     path.write_text(CARD)
     SCHEMA.to_yaml(tmp_path / "schema.yaml")
-    made = adopt(path, SCHEMA, classes=("bad", "good"))
+    made = from_model(path, SCHEMA, classes=("bad", "good"))
     assert made.classes_.tolist() == ["bad", "good"]
     assert Additive.from_csv(path, SCHEMA).fingerprint_ == card(CARD).fingerprint_
     person = {"income": 15.0, "debts": 7, "housing": "rent"}

@@ -28,8 +28,8 @@ from trust_recourse import (
     Recourse,
     Schema,
     TMClassifier,
-    adopt,
     evidence,
+    from_model,
     letter,
     verify,
 )
@@ -92,12 +92,12 @@ def test_a_model_is_read_asked_explained_and_kept(model, tmp_path):
     assert won.cost <= result.options[-1].cost
     proof = recourse.find(row, 0.4, certify=True).certificate()
     if recourse.stepped:
-        with pytest.raises(CertificateError, match="give adopt.model, schema. with"):
+        with pytest.raises(CertificateError, match="give from_model.model, schema. with"):
             verify(proof, model)
     else:
         assert verify(proof, model, x=row, wanted="high").status == "optimal"
     assert verify(proof, recourse.model, x=row, wanted="high").status == "optimal"
-    read = adopt(model, SCHEMA, X)
+    read = from_model(model, SCHEMA, X)
     read.save(tmp_path / "m.safetensors")
     again = load(tmp_path / "m.safetensors")
     assert again.fingerprint_ == read.fingerprint_

@@ -14,7 +14,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from trust_recourse import Cost, Feature, Recourse, Schema
-from trust_recourse.models import Additive, adopt
+from trust_recourse.models import Additive, from_model
 from trust_recourse.models.sums import reduce, score
 from trust_recourse.models.sums.layout import LeafLists, Leaves, layout
 from trust_recourse.testing import _check_box, check_cell_model
@@ -67,7 +67,7 @@ KINDS = ("lightgbm", "xgboost", "forest", "histogram")
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_conformance_kit_passes(kind):
     X, y = table(1)
-    model = adopt(learnt(kind, X, y), Schema.infer(X, missing={"years": float("nan")}), X)
+    model = from_model(learnt(kind, X, y), Schema.infer(X, missing={"years": float("nan")}), X)
     assert check_cell_model(model, n_boxes=60).questions
 
 
@@ -75,7 +75,7 @@ def test_the_conformance_kit_passes(kind):
 def test_conditions_hold_from_any_h_on_however_large(power):
     """Where terms take back from each other what they hand out, their rounding stays."""
     X, y = table(2)
-    model = adopt(learnt("lightgbm", X, y), Schema.infer(X, missing={"years": float("nan")}))
+    model = from_model(learnt("lightgbm", X, y), Schema.infer(X, missing={"years": float("nan")}))
     rng = np.random.default_rng(power)
     score, judged = model.score_of(1), 0
     atoms = len(score.kernel.memory) - 1 - len(model.leaves.value)
@@ -91,7 +91,7 @@ def test_conditions_hold_from_any_h_on_however_large(power):
 def test_reductions_change_no_answer(seed, kind, cost):
     X, y = table(seed)
     schema = Schema.infer(X, missing={"years": float("nan")})
-    model = adopt(learnt(kind, X, y, trees=20), schema, X)
+    model = from_model(learnt(kind, X, y, trees=20), schema, X)
     whole, wanted = Recourse(model, schema, cost), seed % 2
     recourse = Recourse(model, schema, cost, wanted=wanted)
     rng = np.random.default_rng(seed)

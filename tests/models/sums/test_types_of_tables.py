@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from trust_recourse import Feature, PTMClassifier, Recourse, Schema, adopt
+from trust_recourse import Feature, PTMClassifier, Recourse, Schema, from_model
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.normal(50, 15, (200, 3)).clip(0, 100).round(1), columns=["a", "b", "c"])
@@ -74,7 +74,7 @@ def test_tables_of_float32_are_refused_too():
     with pytest.raises(ValueError, match="given float32"):
         recourse.find_many(polars.from_pandas(single.head(2)))
     with pytest.raises(ValueError, match="given float32"):
-        adopt(model, SCHEMA, single)
+        from_model(model, SCHEMA, single)
 
 
 @pytest.mark.parametrize("kind", [*IN_TYPE_OF_TABLE, *OTHERS])

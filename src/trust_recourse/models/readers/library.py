@@ -32,7 +32,7 @@ from trust_recourse.models.sums.ensemble import SumModel, labels, listed
 from trust_recourse.schema import Schema
 from trust_recourse.schema.derived import check_rows
 
-__all__ = ["Additive", "ClassSums", "SumModel", "UnreadableError", "adopt"]
+__all__ = ["Additive", "ClassSums", "SumModel", "UnreadableError", "from_model"]
 
 _READERS = {  # of the classes of a library, by its name
     "catboost": ("catboost",),
@@ -52,7 +52,7 @@ MOST_DRAWN = 1e15  # of a value: whole ones beyond are not told apart
 LEAST_DRAWN = 1e-30  # but 0: nobody has such a value, and LightGBM takes some for 0
 
 
-def adopt(
+def from_model(
     model: Any, schema: Schema, X: Any = None, *, classes: Sequence[Any] | None = None
 ) -> Read:
     """The same model as a sum of trees, or of points and slopes, with the library's numbers.
@@ -77,7 +77,7 @@ def adopt(
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from trust_recourse.schema import Feature
     >>> model = DecisionTreeClassifier().fit([[1.0], [2.0], [4.0]], ["no", "yes", "yes"])
-    >>> read = adopt(model, Schema((Feature("years"),)))
+    >>> read = from_model(model, Schema((Feature("years"),)))
     >>> read.predict_proba(np.array([[1.5], [1.6]])).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     >>> read.grid.edges[0].tolist()  # it splits at 1.5, and in float32 this is no more
@@ -236,7 +236,7 @@ def of_categories(model: Any, schema: Schema) -> Library | None:
 
 
 def readable(model: Any) -> bool:
-    """Whether `adopt` knows this kind of model, whatever it may find in it."""
+    """Whether `from_model` knows this kind of model, whatever it may find in it."""
     return reader_of(model) is not None
 
 

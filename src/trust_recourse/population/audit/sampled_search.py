@@ -89,7 +89,7 @@ class Asking:
             raise ValueError(
                 f"the model has the fingerprint {given}, but {folder.path} was made with "
                 f"{expected}; give the model that the batch asked, a library's own as it was read "
-                "there: recourse.model, or adopt(model, schema)"
+                "there: recourse.model, or from_model(model, schema)"
             )
         recourse = Recourse(
             model, folder.schema, _asked_cost(folder, cost), wanted=told["wanted"],

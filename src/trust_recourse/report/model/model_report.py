@@ -329,7 +329,7 @@ class _Table:
             theirs = model.classes_.tolist()
             raise ValueError(
                 f"y holds the classes {labels}, the model has {theirs}; expected the same: write "
-                "the labels of one as the other has them (import --classes, adopt(classes=...))"
+                "the labels of one as the other has them: import --classes, from_model(classes=...)"
             )
         asked = Question(decision_threshold=threshold).decision_threshold or own_threshold(model)
         machine, schema = (
