@@ -30,7 +30,7 @@ from trust_recourse.search.blackbox.spheres import n_layers, spheres
 from trust_recourse.search.blackbox.surrogate import rounds
 from trust_recourse.search.blackbox.tpe import tpe
 from trust_recourse.search.blackbox.trials import SpentError, Tried
-from trust_recourse.search.blackbox.walk import BINS, Knapsack, Part, Walk
+from trust_recourse.search.blackbox.walk import BINS, Knapsack, Subspace, Walk
 from worlds import CREDIT, a_person, question
 
 few = settings(max_examples=8)
@@ -176,7 +176,7 @@ def test_the_knapsack_is_the_cheapest_of_all_choices(seed, n_parts, low, high):
     rng = np.random.default_rng(seed)
     width = (high - low) / BINS
     parts = [
-        Part(
+        Subspace(
             at, np.arange(3.0), width * np.array([0, *rng.integers(-200, 200, 2)]),
             np.array([0.0, *rng.random(2)]),
         )

@@ -28,10 +28,10 @@ import numpy as np
 from trust_recourse.certificate.reader import (
     Bools,
     Bounds,
+    CheckedScores,
     Choices,
     Reader,
     Relaxation,
-    Scores,
     logistic,
     other_class,
 )
@@ -45,14 +45,16 @@ ROUNDING = 2.0**-50  # relatively, of a margin computed of a few scores
 class ClassMargin(Reader):
     """The scores of all classes, and the margin of the wanted one."""
 
-    scores: Scores
+    scores: CheckedScores
     wanted: int
     shares: tuple[float, ...]
     strongest: bool  # whether over the strongest of the others, and not all
     side: int = 1  # −1: turned round
 
     @classmethod
-    def of(cls, scores: Scores, wanted: int, shares: Sequence[float], wins: bool) -> ClassMargin:
+    def of(
+        cls, scores: CheckedScores, wanted: int, shares: Sequence[float], wins: bool
+    ) -> ClassMargin:
         """The margin with the shares of a proof: one a class, 0 for the wanted one, 1 together."""
         if len(shares) != scores.many:
             given = f"its shares: given {len(shares)}"
@@ -111,7 +113,7 @@ class ClassMargin(Reader):
     # ------------------------------------------------------------ scores
 
     @cached_property
-    def tangent(self) -> Scores:
+    def tangent(self) -> CheckedScores:
         """The wanted class's score less the shares of the others'."""
         return self.scores.weighted([(k == self.wanted) - q for k, q in enumerate(self.shares)])
 
@@ -124,7 +126,7 @@ class ClassMargin(Reader):
         return math.fsum(-q * math.log(q) for q in known) * (1.0 - 2.0**-40)
 
     @cached_property
-    def parts(self) -> tuple[Scores | None, tuple[Scores, ...]]:
+    def parts(self) -> tuple[CheckedScores | None, tuple[CheckedScores, ...]]:
         """The wanted class's score and the others'; or None, and what the others are more."""
         unit, less = np.eye(self.scores.many), self.scores.by_difference
         own = unit[self.wanted]

@@ -22,9 +22,9 @@ from trust_recourse.certificate.reader import (
     ROUNDING,
     Bools,
     Bounds,
+    CheckedScores,
     Choices,
     Relaxation,
-    Scores,
     extreme,
     logistic,
     other_class,
@@ -43,7 +43,7 @@ FAST = 1 << 15  # of those looked at again and again, so that they stay in fast 
 
 
 @dataclass(frozen=True, eq=False)
-class ProductsProof(Scores):
+class ProductsProof(CheckedScores):
     """Products of factors, and the link of their sum, turned towards the wanted class."""
 
     words = "Tsetlin machines"

@@ -136,7 +136,7 @@ def first_score(enough: Callable[[float], bool], below: float, above: float) -> 
     return above
 
 
-class Scores(Reader):
+class CheckedScores(Reader):
     """A reader of one score a class, on the same cells: any weighted sum of these is again one."""
 
     @property
@@ -160,7 +160,7 @@ class Scores(Reader):
         return False
 
     @abstractmethod
-    def weighted(self, weights: Sequence[float]) -> Scores:
+    def weighted(self, weights: Sequence[float]) -> CheckedScores:
         """The sum of all scores, each times its weight."""
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import expit
 
 from trust_recourse.certificate import stored_sums
-from trust_recourse.certificate.reader import Scores, logistic, other_class
+from trust_recourse.certificate.reader import CheckedScores, logistic, other_class
 from trust_recourse.certificate.record import CertificateError, Function
 from trust_recourse.certificate.stored_sums import KINDS, Edges, StoredSum
 from trust_recourse.certificate.sum_bounds import SumBounds, names, numbered, rounded_up
@@ -115,7 +115,7 @@ def _falls(after: Any) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class SumProof(Scores):
+class SumProof(CheckedScores):
     """A weighted sum of columns, with every number rounded both down and up."""
 
     words = "sums of points, tables and trees"

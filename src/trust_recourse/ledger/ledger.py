@@ -34,7 +34,7 @@ from trust_recourse.ledger.promises import Promise, content
 from trust_recourse.ledger.pseudonyms import Key
 from trust_recourse.ledger.redemption import Redemption
 from trust_recourse.ledger.seal import CLOSING
-from trust_recourse.ledger.store import Store, Tables
+from trust_recourse.ledger.store import LedgerTables, Store
 from trust_recourse.ledger.times import deadline, moment, stamp
 from trust_recourse.question import option_name
 from trust_recourse.schema import Schema
@@ -78,7 +78,7 @@ class Ledger:
         self._key, self._key_file = key, key_file
         self._store = Store(where, create=create, wait=wait, begin=self._begin)
 
-    def _begin(self, tables: Tables) -> None:
+    def _begin(self, tables: LedgerTables) -> None:
         """Seal a new ledger, so that one that was emptied does not look new."""
         seal.seal_again(tables, self._needed_key(), Head())
 
@@ -235,7 +235,7 @@ class Ledger:
         closed = next((entry.kind for entry in after if entry.kind in CLOSING), "")
         return Promise.read(made, schemas, closed)
 
-    def _about(self, promise: str, tables: Tables) -> list[Entry]:
+    def _about(self, promise: str, tables: LedgerTables) -> list[Entry]:
         found = seal.about(tables, promise, self._found_key())
         if not found:
             raise NoPromiseError(f"there is no promise {promise!r}")
@@ -393,7 +393,7 @@ def _head(given: Head | str | None) -> Head | None:
     return Head.read(given) if isinstance(given, str) else given
 
 
-def _schemas(tables: Tables, names: list[str] | None = None) -> dict[str, Schema]:
+def _schemas(tables: LedgerTables, names: list[str] | None = None) -> dict[str, Schema]:
     found = {}
     for name, text in tables.schemas(names).items():
         with suppress(AttributeError, LookupError, TypeError, ValueError):  # of no ledger

@@ -54,7 +54,7 @@ from trust_recourse.ledger.pseudonyms import Key
 from trust_recourse.ledger.times import stamp
 
 if TYPE_CHECKING:
-    from trust_recourse.ledger.store import Tables
+    from trust_recourse.ledger.store import LedgerTables
 
 SEAL = "seal"  # where the seal is, among its pages; theirs are hexadecimal digits
 STRETCH = 32  # entries that are walked with every one that is written
@@ -129,7 +129,7 @@ def new_id() -> str:
     return secrets.token_hex(ID_BYTES)
 
 
-def about(tables: Tables, promise: str, key: Key | None) -> list[Entry]:
+def about(tables: LedgerTables, promise: str, key: Key | None) -> list[Entry]:
     """All entries about a promise, and no others, in order; without the key the seal is believed.
 
     Raises if any entry about it was changed, added or removed.
@@ -138,7 +138,7 @@ def about(tables: Tables, promise: str, key: Key | None) -> list[Entry]:
 
 
 def append(
-    tables: Tables, key: Key, kind: str, promise: str, content: str, schema: str = ""
+    tables: LedgerTables, key: Key, kind: str, promise: str, content: str, schema: str = ""
 ) -> Entry:
     """Write an entry, the schema it names if that is not there yet, and the seal.
 
@@ -179,7 +179,7 @@ class _Proven:
     entries: list[Entry]
 
 
-def _proven(tables: Tables, promise: str, key: Key | None) -> _Proven:
+def _proven(tables: LedgerTables, promise: str, key: Key | None) -> _Proven:
     texts, last = tables.sealed([SEAL, *paths(promise)]), tables.last()
     seal = _sealed(texts, last, key)
     route = Route.read(texts, seal.pages, promise)
@@ -229,7 +229,7 @@ def _dated(last: Entry | None) -> str:
     return last.at
 
 
-def _walk_a_stretch(tables: Tables, seal: Seal) -> tuple[Head, dict[str, int]]:
+def _walk_a_stretch(tables: LedgerTables, seal: Seal) -> tuple[Head, dict[str, int]]:
     """Walk the next entries of the chain; raises if they do not hold.
 
     Says where to go on, and the schemas that were named, each with the first entry that does.
@@ -261,12 +261,12 @@ def _schema_fault(named: Mapping[str, int], schemas: Mapping[str, str]) -> str:
 # ---------------------------------------------------------------- all of it
 
 
-def head(tables: Tables, key: Key | None) -> Head:
+def head(tables: LedgerTables, key: Key | None) -> Head:
     """The last entry's number and hash, if that is where the seal ends."""
     return _sealed(tables.sealed([SEAL]), tables.last(), key).head
 
 
-def whole(tables: Tables, key: Key | None) -> list[Entry]:
+def whole(tables: LedgerTables, key: Key | None) -> list[Entry]:
     """All entries, once the chain is walked up to the seal; raises where either does not hold."""
     entries: list[Entry] = []
     found = verified(tables, key, read=entries.append)
@@ -276,7 +276,7 @@ def whole(tables: Tables, key: Key | None) -> list[Entry]:
 
 
 def verified(
-    tables: Tables,
+    tables: LedgerTables,
     key: Key | None,
     known: Head | None = None,
     read: Callable[[Entry], object] = Entry.told,
@@ -297,7 +297,7 @@ def verified(
     return replace(found, fault=fault, proven=not fault and bool(seal and key))
 
 
-def seal_again(tables: Tables, key: Key, known: Head) -> Head:
+def seal_again(tables: LedgerTables, key: Key, known: Head) -> Head:
     """Walk the chain and seal it, if it ends at a known head, whatever the seal was before."""
     named: dict[str, int] = {}
     found, states = _walked(tables, known, _naming(named))
@@ -313,7 +313,7 @@ def seal_again(tables: Tables, key: Key, known: Head) -> Head:
 
 
 def _walked(
-    tables: Tables, known: Head | None, read: Callable[[Entry], object]
+    tables: LedgerTables, known: Head | None, read: Callable[[Entry], object]
 ) -> tuple[Verification, dict[str, str]]:
     """What a walk along all entries finds, and the state of every promise."""
     states: dict[str, str] = {}

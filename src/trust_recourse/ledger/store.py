@@ -100,7 +100,7 @@ def _not_kept(what: str) -> LedgerUnavailableError:
     )
 
 
-class Tables:
+class LedgerTables:
     """What is in a ledger's database, in one transaction: all of it as at one moment."""
 
     def __init__(self, connection: sa.Connection) -> None:
@@ -199,7 +199,7 @@ class Store:
         self,
         where: str | Path,
         *,
-        begin: Callable[[Tables], None],
+        begin: Callable[[LedgerTables], None],
         create: bool = True,
         wait: float = 30.0,
     ) -> None:
@@ -256,16 +256,16 @@ class Store:
         self.engine.dispose()
 
     @contextmanager
-    def reading(self) -> Iterator[Tables]:
+    def reading(self) -> Iterator[LedgerTables]:
         """What is there at one moment, whoever writes meanwhile."""
         with self._errors(), self._reader.begin() as connection:
-            yield Tables(connection)
+            yield LedgerTables(connection)
 
     @contextmanager
-    def writing(self) -> Iterator[Tables]:
+    def writing(self) -> Iterator[LedgerTables]:
         """A transaction that no other writer's overlaps; what is written is on disk at its end."""
         with self._errors(), self._writing() as connection:
-            tables = Tables(connection)
+            tables = LedgerTables(connection)
             yield tables
             tables.check_written()
 
@@ -278,7 +278,7 @@ class Store:
 
     # ------------------------------------------------------------ opening
 
-    def _open(self, begin: Callable[[Tables], None], create: bool) -> None:
+    def _open(self, begin: Callable[[LedgerTables], None], create: bool) -> None:
         with self._errors():
             with self.engine.connect() as connection:
                 version = _version(connection)
@@ -291,7 +291,7 @@ class Store:
                     version = _version(connection)  # another process may have been quicker
                     if version is None:
                         self._create(connection)
-                        tables = Tables(connection)
+                        tables = LedgerTables(connection)
                         begin(tables)
                         tables.check_written()
                         version, self.made = VERSION, True

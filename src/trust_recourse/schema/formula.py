@@ -67,7 +67,7 @@ class Formula:
         """Read its text; a name that is not a plain word stands in `backquotes`."""
         if not isinstance(text, str) or len(text) > MOST_TEXT:
             raise SchemaError(f"derived: given {text!r}, expected a text such as 'loan / price'")
-        return _Reader(text).formula()
+        return _FormulaReader(text).formula()
 
     def __repr__(self) -> str:
         first = str(self.parts[0])
@@ -170,7 +170,7 @@ def _bracketed(part: Linear) -> str:
     return str(part) if single else f"({part})"
 
 
-class _Reader:
+class _FormulaReader:
     """Reads a formula by Python's own grammar of expressions; nothing is executed."""
 
     def __init__(self, text: str) -> None:

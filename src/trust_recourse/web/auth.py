@@ -17,7 +17,7 @@ from urllib.parse import SplitResult, urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from trust_recourse.web.problems import Problem
+from trust_recourse.web.problems import ProblemDetails
 
 OPEN = ("/health", "/ready")  # say nothing but that, for whoever watches the server
 LEAST_KEY = 16
@@ -45,19 +45,19 @@ class Auth:
         else:
             await send({"type": "websocket.close", "code": 1008})
 
-    def _problem(self, headers: Headers) -> Problem | None:
+    def _problem(self, headers: Headers) -> ProblemDetails | None:
         host, origin = headers.get("host", ""), headers.get("origin")
         if self._key is None and not is_loopback(_split(f"//{host}").hostname or ""):
             detail = "without a key this server is for this machine alone, such as 127.0.0.1"
-            return Problem("wrong-origin", detail)
+            return ProblemDetails("wrong-origin", detail)
         if origin is not None and _split(origin).netloc != host:
-            return Problem("wrong-origin", f"the request was made by a page of {origin}")
+            return ProblemDetails("wrong-origin", f"the request was made by a page of {origin}")
         if self._key is None or any(
             hmac.compare_digest(_digest(given), self._key) for given in _given(headers)
         ):
             return None
         detail = "give the key as X-API-Key, as a Bearer token, or as a password"
-        return Problem("no-key", detail, {"WWW-Authenticate": REALM})
+        return ProblemDetails("no-key", detail, {"WWW-Authenticate": REALM})
 
 
 def check_key(key: str | None) -> None:

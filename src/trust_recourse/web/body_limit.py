@@ -6,7 +6,7 @@ import asyncio
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from trust_recourse.web.problems import Problem
+from trust_recourse.web.problems import ProblemDetails
 from trust_recourse.web.state import Limits
 
 LINGER = 2.0  # seconds in which the rest of a refused body is read, so that the answer arrives
@@ -30,9 +30,11 @@ class BodyLimit:
                 first = await _whole(scope, receive, most)
         except TimeoutError:
             detail = f"the body did not arrive within {self.limits.arrival:g} seconds"
-            await _refuse(Problem("too-slow", detail, {"Connection": "close"}), receive, send)
+            await _refuse(
+                ProblemDetails("too-slow", detail, {"Connection": "close"}), receive, send
+            )
             return
-        except Problem as problem:
+        except ProblemDetails as problem:
             await _refuse(problem, receive, send)
             return
         await self.app(scope, _after(first, receive), send)
@@ -41,9 +43,9 @@ class BodyLimit:
 async def _whole(scope: Scope, receive: Receive, most: int) -> Message:
     """The body in one message; refused as soon as it is known to be too large."""
 
-    def too_large(words: str) -> Problem:
+    def too_large(words: str) -> ProblemDetails:
         detail = f"{words}, expected at most {most} bytes"
-        return Problem("too-large", detail, {"Connection": "close"}, limit=most)
+        return ProblemDetails("too-large", detail, {"Connection": "close"}, limit=most)
 
     length = dict(scope["headers"]).get(b"content-length", b"0")
     if len(length) > 18 or int(length) > most:
@@ -70,7 +72,7 @@ def _after(first: Message, receive: Receive) -> Receive:
     return replayed
 
 
-async def _refuse(problem: Problem, receive: Receive, send: Send) -> None:
+async def _refuse(problem: ProblemDetails, receive: Receive, send: Send) -> None:
     """Answer at once, then read on for a while: a connection closed on data loses the answer."""
     response = problem.response()
     headers = response.raw_headers

@@ -16,7 +16,7 @@ from trust_recourse.ledger import Ledger, Promise
 from trust_recourse.ledger.compatibility import check as judge
 from trust_recourse.question.vocabulary import QuestionFields
 from trust_recourse.web import bodies
-from trust_recourse.web.problems import Problem
+from trust_recourse.web.problems import ProblemDetails
 from trust_recourse.web.questions import book, chosen, put, values, within
 from trust_recourse.web.requests import StrictRoute, waited_for
 from trust_recourse.web.state import AppState
@@ -27,7 +27,7 @@ ID = "^([0-9a-f]{16}|[0-9a-f]{20})$"  # before there were seals, and since
 
 def _known(promise: str) -> str:
     if not re.match(ID, promise):
-        raise Problem("not-found", f"no promise has the id {promise[:80]!r}")
+        raise ProblemDetails("not-found", f"no promise has the id {promise[:80]!r}")
     return promise
 
 

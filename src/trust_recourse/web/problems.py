@@ -72,7 +72,7 @@ KINDS = {
 AGAIN = {"busy": "2", "closing": "5", "ledger-away": "5", "not-ready": "2"}  # Retry-After, seconds
 
 
-class Problem(HTTPException):
+class ProblemDetails(HTTPException):
     """A request that cannot be answered, and why: `kind` is one of `KINDS`."""
 
     def __init__(
@@ -98,38 +98,38 @@ class Problem(HTTPException):
         return JSONResponse(self.document(), self.status_code, self.headers, MEDIA)
 
 
-def problem_of(error: Exception) -> Problem | None:
+def problem_of(error: Exception) -> ProblemDetails | None:
     """The problem that an error of a job stands for; None if it is a fault of the server's own."""
     match error:
-        case Problem():
+        case ProblemDetails():
             return error
         case Busy():
-            return Problem("busy", str(error))
+            return ProblemDetails("busy", str(error))
         case TooLong():
-            return Problem("too-long", str(error))
+            return ProblemDetails("too-long", str(error))
         case Cancelled():
-            return Problem("closing", "The question was called off; ask again in a moment")
+            return ProblemDetails("closing", "The question was called off; ask again in a moment")
         case NoPromiseError():
-            return Problem("not-found", str(error))
+            return ProblemDetails("not-found", str(error))
         case PromiseClosedError():
-            return Problem("closed", str(error))
+            return ProblemDetails("closed", str(error))
         case LedgerChangedError():
             log.error("the ledger: %s", error)
-            return Problem("fault", "The ledger was changed; see /v1/ledger/verify")
+            return ProblemDetails("fault", "The ledger was changed; see /v1/ledger/verify")
         case LedgerUnavailableError():
             log.error("the ledger: %s", error)
-            return Problem("ledger-away", "The ledger's database does not answer")
+            return ProblemDetails("ledger-away", "The ledger's database does not answer")
         case ProtectedReasonError(sentence=sentence, names=names):
             detail = f'{sentence}: {{"protected_reviewed": {json.dumps(names)}}}'
-            return Problem("not-reviewed", detail, protected=names)
+            return ProblemDetails("not-reviewed", detail, protected=names)
         case MissingFieldsError(names=names):
-            return Problem("not-valid", str(error), missing=list(names))
+            return ProblemDetails("not-valid", str(error), missing=list(names))
         case LateLetterError(sentence=sentence):
-            return Problem("not-valid", f'{sentence}: {{"late": true}}')
+            return ProblemDetails("not-valid", f'{sentence}: {{"late": true}}')
         case UnsignedReviewError() | LedgerError() | SchemaError() | CertificateError():
-            return Problem("not-valid", str(error))
+            return ProblemDetails("not-valid", str(error))
         case ValueError() if type(error) is ValueError and meant_for_people(error):
-            return Problem("not-valid", str(error))
+            return ProblemDetails("not-valid", str(error))
     return None
 
 
@@ -162,23 +162,25 @@ def tell_problems(app: FastAPI) -> None:
 
     async def fault(_: Request, __: Exception) -> JSONResponse:
         # The server that runs the app writes the error into its log.
-        return Problem("fault", "The mistake is not yours; it was written down").response()
+        return ProblemDetails("fault", "The mistake is not yours; it was written down").response()
 
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(StarletteHTTPException, refused)
     app.add_exception_handler(Exception, fault)
 
 
-def _invalid(error: RequestValidationError) -> Problem:
+def _invalid(error: RequestValidationError) -> ProblemDetails:
     found = error.errors()
     if any(each["type"] == "json_invalid" for each in found):
-        return Problem("not-json", f"{found[0]['ctx']['error']}, at letter {found[0]['loc'][-1]}")
+        return ProblemDetails(
+            "not-json", f"{found[0]['ctx']['error']}, at letter {found[0]['loc'][-1]}"
+        )
     faults = [
         {"at": "/".join(map(str, each["loc"])), "detail": shortened(_sentence(each), LONGEST)}
         for each in found[:FAULTS]
     ]
     said = (f"{fault['at'].partition('/')[2] or 'body'}: {fault['detail']}" for fault in faults)
-    return Problem("not-valid", "; ".join(said), at=faults)
+    return ProblemDetails("not-valid", "; ".join(said), at=faults)
 
 
 def _sentence(fault: dict[str, Any]) -> str:
@@ -207,8 +209,8 @@ def _methods(request: Request) -> str:
     return ", ".join(taken)
 
 
-def _refused(error: StarletteHTTPException, methods: str) -> Problem:
-    if isinstance(error, Problem):
+def _refused(error: StarletteHTTPException, methods: str) -> ProblemDetails:
+    if isinstance(error, ProblemDetails):
         return error
     headers = dict(error.headers or {})
     if "Allow" in headers:
@@ -218,4 +220,4 @@ def _refused(error: StarletteHTTPException, methods: str) -> Problem:
         "not-found": "Nothing answers at this address; /docs lists what does",
         "wrong-method": f"This address takes {methods or 'another method'}",
     }
-    return Problem(kind, words.get(kind, str(error.detail)), headers)
+    return ProblemDetails(kind, words.get(kind, str(error.detail)), headers)

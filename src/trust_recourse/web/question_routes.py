@@ -23,7 +23,7 @@ from trust_recourse.report.letter import Letter
 from trust_recourse.report.letter.request import LetterRequest
 from trust_recourse.report.pdf import pdf
 from trust_recourse.web import bodies
-from trust_recourse.web.problems import Problem
+from trust_recourse.web.problems import ProblemDetails
 from trust_recourse.web.questions import (
     at_most,
     book,
@@ -174,14 +174,14 @@ def _certifiable(model: Any, asked: bodies.FindIn) -> None:
     levels = {*given.get("confidence", ())}
     reason = unproved(model, given.get("engine", "auto"), outside(more), len(levels))
     if asked.certificate and reason:
-        raise Problem("not-valid", f"certificate: {reason}")
+        raise ProblemDetails("not-valid", f"certificate: {reason}")
 
 
 def verdict(state: AppState, asked: bodies.VerifyIn) -> bodies.VerdictOut:
     """What the checker says of a certificate as an answer to the server's own question."""
     model = state.recourse.model
     if reason := why_not(model):
-        raise Problem("not-valid", f"no certificate can be about the served model: {reason}")
+        raise ProblemDetails("not-valid", f"no certificate can be about the served model: {reason}")
     proof = Certificate.from_dict(asked.certificate)
     by = state.recourse.under(Question(**asked.given(QuestionFields, *RULES)))
     x, line = asked.person and values(by.schema, asked.person), by.decision_threshold

@@ -15,14 +15,14 @@ from trust_recourse.question.vocabulary import PARTS, QuestionFields
 from trust_recourse.schema import Schema
 from trust_recourse.search.engines import BLACK_BOX, UNREAD
 from trust_recourse.web.bodies import Person, QuestionIn
-from trust_recourse.web.problems import Problem
+from trust_recourse.web.problems import ProblemDetails
 from trust_recourse.web.state import AppState, Limits
 
 
 def book(state: AppState) -> Ledger:
     """The ledger of the server, if it keeps one."""
     if state.ledger is None:
-        raise Problem("no-ledger", "Start it with --ledger, or ask one that was")
+        raise ProblemDetails("no-ledger", "Start it with --ledger, or ask one that was")
     return state.ledger
 
 
@@ -56,7 +56,7 @@ def at_most(name: str, given: float | None, most: float) -> None:
     """Refuse more of one thing than its limit."""
     if given is not None and given > most:
         detail = f"{name}: given {given:g}, expected at most {most:g}"
-        raise Problem("too-much", detail, name=name, limit=most)
+        raise ProblemDetails("too-much", detail, name=name, limit=most)
 
 
 def put(state: AppState, body: QuestionIn, *, certify: bool = False) -> Result:
@@ -74,7 +74,7 @@ def chosen(result: Result, at: int) -> Option:
     if at >= len(result.options):
         many = f"{len(result.options) or 'no'} option{'s' * (len(result.options) != 1)}"
         detail = f"option {at}: the answer has {many}, counted from 0; see /v1/recourse"
-        raise Problem("not-valid", detail)
+        raise ProblemDetails("not-valid", detail)
     return result.options[at]
 
 

@@ -10,7 +10,7 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
 from trust_recourse.io import strict_json
-from trust_recourse.web.problems import Problem, problem_of
+from trust_recourse.web.problems import ProblemDetails, problem_of
 
 Done = TypeVar("Done")
 
@@ -77,4 +77,4 @@ def loads(body: bytes) -> Any:
     try:
         return strict_json.loads(body)
     except ValueError as error:
-        raise Problem("not-json", str(error)) from None
+        raise ProblemDetails("not-json", str(error)) from None

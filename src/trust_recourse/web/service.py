@@ -24,7 +24,7 @@ from trust_recourse.web.ledger_routes import ledger_routes
 from trust_recourse.web.metrics import MEDIA, Counting, Counts
 from trust_recourse.web.people import person_like
 from trust_recourse.web.policy import Policy
-from trust_recourse.web.problems import KINDS, PLACE, Problem, tell_problems
+from trust_recourse.web.problems import KINDS, PLACE, ProblemDetails, tell_problems
 from trust_recourse.web.question_routes import found, question_routes
 from trust_recourse.web.serving import when_told_to_end
 from trust_recourse.web.state import AppState
@@ -124,7 +124,7 @@ def _about(state: AppState, counts: Counts, example: _Example) -> APIRouter:
     async def ready() -> bodies.StateOut:
         """Whether the first search is done, so that the next are quick."""
         if not example.ready:
-            raise Problem("not-ready", "The model's first search is not done yet")
+            raise ProblemDetails("not-ready", "The model's first search is not done yet")
         return bodies.StateOut(status="ready")
 
     @routes.get("/metrics", response_class=PlainTextResponse)

@@ -37,7 +37,7 @@ from trust_recourse.certificate import verify
 from trust_recourse.models import SumModel, UnreadableError, from_model
 from trust_recourse.models.readers import pipelines as reader
 from trust_recourse.models.readers import steps
-from trust_recourse.models.readers.lifting import Terms, added_up
+from trust_recourse.models.readers.lifting import PulledTerms, added_up
 
 SCHEMA = Schema(
     (
@@ -422,7 +422,7 @@ def lines(inner, weights):
         listed = column.kind == "category"
         found.append((none, weight * values, 0.0 * values) if listed
                      else (none, np.zeros(1), np.array([weight])))  # fmt: skip
-    return Terms(*map(tuple, zip(*found, strict=True)))
+    return PulledTerms(*map(tuple, zip(*found, strict=True)))
 
 
 def line_at(terms, codes):

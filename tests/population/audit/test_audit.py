@@ -44,7 +44,7 @@ from trust_recourse.population.audit.groups import (
     meant,
 )
 from trust_recourse.population.audit.permutation_test import dealt_out
-from trust_recourse.population.audit.sampled_search import Sampled, Some, Step, _people
+from trust_recourse.population.audit.sampled_search import Sampled, SampledStep, Some, _people
 from trust_recourse.question import Question
 from trust_recourse.question.cost import Cost
 from trust_recourse.report.audit import levels, points
@@ -842,7 +842,7 @@ def test_of_many_groups_those_with_the_most_refused_are_drawn(tmp_path):
         assert info.left_out == 7
     assert [*forest_info(audit).groups] == largest[:-1]
     shares = intervals.share(1, 5, 100, np.random.default_rng(0))
-    steps = (Step(0.7, shares, shares, shares, shares),)
+    steps = (SampledStep(0.7, shares, shares, shares, shares),)
     asked = tuple(Sampled(name, 5, steps, 0, {}, Some(0, shares), Some(0, shares)) for name in many)
     deeper = dataclasses.replace(audit, parts=(dataclasses.replace(audit.parts[0], sampled=asked),))
     assert list(levels_info(deeper).groups) == list(many)[-5:]

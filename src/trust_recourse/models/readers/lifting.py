@@ -18,7 +18,7 @@ from trust_recourse.io.arrays import Bools, Floats
 from trust_recourse.models.readers.columns import alike
 from trust_recourse.models.readers.steps import (
     TINY,
-    Column,
+    PipelineColumn,
     Stage,
     at_ends,
     crossings,
@@ -271,7 +271,7 @@ class _Grown:
 # ---------------------------------------------------------------- points and slopes
 
 
-class Terms(NamedTuple):
+class PulledTerms(NamedTuple):
     """Of each feature, or column, the last value of its cells but the last, and the line on each.
 
     As a table of points has them: of listed values one number each, then of what is missing.
@@ -282,7 +282,7 @@ class Terms(NamedTuple):
     slopes: tuple[Floats, ...]
 
 
-def added_up(stage: Stage, lists: Sequence[Any], inner: Schema, terms: Terms) -> Terms:
+def added_up(stage: Stage, lists: Sequence[Any], inner: Schema, terms: PulledTerms) -> PulledTerms:
     """A sum of lines of a model's own columns as one of lines of people's features."""
     schema = stage.schema
     cut = cuts_at(
@@ -298,19 +298,19 @@ def added_up(stage: Stage, lists: Sequence[Any], inner: Schema, terms: Terms) ->
         missing = _one_of(feature, at_listed[size:])
         if size:
             edges = np.empty(0) if feature.kind == "category" else np.arange(size - 1.0)
-            known = Column(f, edges, at_listed[:size], np.zeros(size))
+            known = PipelineColumn(f, edges, at_listed[:size], np.zeros(size))
         else:
             known = _sum(f, [_on(stage.columns[j], terms, j, ends[j]) for j in mine])
         none = np.zeros(len(missing))
         found.append((known.edges, np.append(known.offset, missing), np.append(known.slope, none)))
-    return Terms(*map(tuple, zip(*found, strict=True)))
+    return PulledTerms(*map(tuple, zip(*found, strict=True)))
 
 
 def _levels(column: Feature, edges: Floats) -> Floats:
     return np.empty(0) if listed(column) else edges
 
 
-def _line(column: Feature, terms: Terms, j: int, seen: Any) -> Floats:
+def _line(column: Feature, terms: PulledTerms, j: int, seen: Any) -> Floats:
     """What a column adds at what is seen there of listed and missing values."""
     points, slopes, blank = terms.points[j], terms.slopes[j], pd.isna(seen)
     found = np.full(len(seen), points[-1])
@@ -323,7 +323,7 @@ def _line(column: Feature, terms: Terms, j: int, seen: Any) -> Floats:
     return found
 
 
-def _on(column: Column, terms: Terms, j: int, ends: Floats) -> Column:
+def _on(column: PipelineColumn, terms: PulledTerms, j: int, ends: Floats) -> PipelineColumn:
     """What a column of a number adds, as a function of that number."""
     cell = terms.edges[j].searchsorted(ends)
     points, slopes = terms.points[j][cell], terms.slopes[j][cell]
@@ -331,7 +331,7 @@ def _on(column: Column, terms: Terms, j: int, ends: Floats) -> Column:
     return column._replace(offset=offset, slope=slopes * column.slope)
 
 
-def _sum(f: int, columns: Sequence[Column]) -> Column:
+def _sum(f: int, columns: Sequence[PipelineColumn]) -> PipelineColumn:
     """Functions of one number, added up."""
     edges = np.unique(np.concatenate([np.empty(0), *(column.edges for column in columns)]))
     each = [recut(column, edges) for column in columns]
@@ -339,7 +339,7 @@ def _sum(f: int, columns: Sequence[Column]) -> Column:
     offset, slope = (np.sum([none, *parts], axis=0) for parts in (
         [column.offset for column in each], [column.slope for column in each]
     ))  # fmt: skip
-    return Column(f, edges, offset, slope)
+    return PipelineColumn(f, edges, offset, slope)
 
 
 def _one_of(feature: Feature, numbers: Floats) -> Floats:

@@ -20,7 +20,7 @@ from trust_recourse.io.arrays import Floats
 from trust_recourse.io.wording import some
 from trust_recourse.models.readers.columns import Columns, UnreadableError, order_of
 from trust_recourse.models.readers.fitted_state import attributes, state_of
-from trust_recourse.models.readers.lifting import Lifted, Terms, added_up
+from trust_recourse.models.readers.lifting import Lifted, PulledTerms, added_up
 from trust_recourse.models.readers.steps import People, Stage, walked
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.classes import ClassSums
@@ -102,7 +102,7 @@ def _lifted(
 ) -> SumModel | Additive:
     """The same sum in people's own columns."""
     if isinstance(own, Additive):
-        lines = added_up(stage, lists, inner, Terms(own.grid.edges, own.points, own.slopes))
+        lines = added_up(stage, lists, inner, PulledTerms(own.grid.edges, own.points, own.slopes))
         return Additive(
             schema, lines.edges, lines.points, slopes=lines.slopes, base=own.base,
             classes=own.classes_,

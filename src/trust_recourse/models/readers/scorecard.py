@@ -38,7 +38,7 @@ INTERVAL = re.compile(r"([\[(])\s*([^,;\s]*)\s*[,;]\s*([^,;\s]*)\s*([\])])")
 MOST_LINES = 100_000
 
 
-class Line(NamedTuple):
+class CsvLine(NamedTuple):
     """One line of the file: its number, and what stands in it."""
 
     number: int
@@ -63,7 +63,7 @@ class Line(NamedTuple):
 class Scorecard(NamedTuple):
     """The lines of a card."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[CsvLine, ...]
     classes_: tuple[int, int] = (0, 1)
 
 
@@ -74,7 +74,7 @@ class Bin(NamedTuple):
     low_in: bool
     high: float
     high_in: bool
-    line: Line
+    line: CsvLine
 
 
 def opened(data: bytes) -> Scorecard:
@@ -103,7 +103,7 @@ def _lines(rows: Any) -> Scorecard:
     for row in rows:
         if any(word.strip() for word in row):
             words = [word.strip() for word in row]
-            line = Line(rows.line_num, dict(zip(head, words, strict=False)))
+            line = CsvLine(rows.line_num, dict(zip(head, words, strict=False)))
             if len(row) > len(head) or not line.words.get("feature"):
                 raise line.fault(
                     f"given {len(row)} words, expected {len(head)}, one a column, and a feature"
@@ -116,7 +116,7 @@ def _lines(rows: Any) -> Scorecard:
 
 def read(card: Scorecard, schema: Schema) -> tuple[Additive, None]:
     """The card as points of cells; there is no library to ask again."""
-    by_name: dict[str, list[Line]] = {name: [] for name in (*schema.names, *SETTINGS)}
+    by_name: dict[str, list[CsvLine]] = {name: [] for name in (*schema.names, *SETTINGS)}
     for line in card.lines:
         name = line.words["feature"]
         if name not in by_name:
@@ -139,7 +139,7 @@ def read(card: Scorecard, schema: Schema) -> tuple[Additive, None]:
     return made, None
 
 
-def _scaling(given: Mapping[str, list[Line]]) -> tuple[float, float]:
+def _scaling(given: Mapping[str, list[CsvLine]]) -> tuple[float, float]:
     """What everyone begins with, in log-odds, and the points of one unit of log-odds."""
     found: dict[str, float] = {}
     for name, lines in given.items():
@@ -159,7 +159,7 @@ def _scaling(given: Mapping[str, list[Line]]) -> tuple[float, float]:
     return (base - found["score"]) / factor + math.log(found["odds"]), factor
 
 
-def _cells(feature: Feature, lines: list[Line]) -> tuple[list[float], list[Line]]:
+def _cells(feature: Feature, lines: list[CsvLine]) -> tuple[list[float], list[CsvLine]]:
     """The edges of a feature's cells, and the line of each, that of missing values last."""
     if feature.kind in NUMBERS:
         missing = [line for line in lines if _value(line).lower() == "missing"]
@@ -179,14 +179,14 @@ def _cells(feature: Feature, lines: list[Line]) -> tuple[list[float], list[Line]
     return edges, [*known, *missing]
 
 
-def _value(line: Line) -> str:
+def _value(line: CsvLine) -> str:
     return line.words.get("value", "") or line.words.get("bin", "")
 
 
 # ---------------------------------------------------------------- numbers
 
 
-def _bin(feature: Feature, line: Line) -> Bin:
+def _bin(feature: Feature, line: CsvLine) -> Bin:
     word = line.words.get("bin", "")
     if line.words.get("value", ""):
         raise line.fault(
@@ -208,7 +208,7 @@ def _bin(feature: Feature, line: Line) -> Bin:
     return made
 
 
-def _end(line: Line, word: str, without: float) -> float:
+def _end(line: CsvLine, word: str, without: float) -> float:
     if not word:
         return without
     try:
@@ -270,10 +270,10 @@ def _edge(feature: Feature, a: Bin, b: Bin) -> float:
 # ---------------------------------------------------------------- categories and levels
 
 
-def _values(feature: Feature, lines: Iterable[Line]) -> tuple[list[Line], list[Line]]:
+def _values(feature: Feature, lines: Iterable[CsvLine]) -> tuple[list[CsvLine], list[CsvLine]]:
     """The line of each value in the order of codes, and those of missing values."""
-    found: dict[float, Line] = {}
-    missing: list[Line] = []
+    found: dict[float, CsvLine] = {}
+    missing: list[CsvLine] = []
     for line in lines:
         if line.words.get("from") or line.words.get("to"):
             raise line.fault(f"{feature.name!r} is no number: expected a value, and no from or to")
@@ -289,7 +289,7 @@ def _values(feature: Feature, lines: Iterable[Line]) -> tuple[list[Line], list[L
     return [found[code] for code in many], missing
 
 
-def _codes(feature: Feature, line: Line) -> Iterator[float]:
+def _codes(feature: Feature, line: CsvLine) -> Iterator[float]:
     word = _value(line)
     for part in word.split("|"):
         text = part.strip()

@@ -37,7 +37,7 @@ READ = (
 )
 
 
-class Column(NamedTuple):
+class PipelineColumn(NamedTuple):
     """A function of one feature: of a number offset + slope · x on each piece, up to its edge."""
 
     feature: int  # −1: of a column that the schema has not
@@ -119,14 +119,14 @@ class Stage:
     """The columns between two steps, and how to ask what they are of people's values."""
 
     schema: Schema
-    columns: tuple[Column, ...]
+    columns: tuple[PipelineColumn, ...]
     ask: Callable[[Given], Any]
     nones: frozenset[int] = frozenset()  # features in whose place the steps were given None
 
     @classmethod
     def first(cls, people: People) -> Stage:
         """People's own columns."""
-        one = Column(0, np.empty(0), np.zeros(1), np.ones(1))
+        one = PipelineColumn(0, np.empty(0), np.zeros(1), np.ones(1))
         columns = tuple(one._replace(feature=f) for f in people.order)
         return cls(people.schema, columns, people)
 
@@ -295,7 +295,7 @@ def walked(stage: Stage, name: str, step: Any) -> Stage:
     )
 
 
-def _with(stage: Stage, step: Any, columns: Sequence[Column], nones: Any = ()) -> Stage:
+def _with(stage: Stage, step: Any, columns: Sequence[PipelineColumn], nones: Any = ()) -> Stage:
     """What a step makes of the columns."""
     before = stage.ask
     return replace(
@@ -305,7 +305,7 @@ def _with(stage: Stage, step: Any, columns: Sequence[Column], nones: Any = ()) -
 
 
 def _side_by_side(stage: Stage, step: Any, branches: Sequence[tuple[str, Any, Any]]) -> Stage:
-    columns: list[Column] = []
+    columns: list[PipelineColumn] = []
     nones: set[int] = set()
     weights = step.transformer_weights or {}
     for name, inner, places in branches:
@@ -317,7 +317,7 @@ def _side_by_side(stage: Stage, step: Any, branches: Sequence[tuple[str, Any, An
     return _with(stage, step, columns, nones)
 
 
-def _weighed(column: Column, by: float | None) -> Column:
+def _weighed(column: PipelineColumn, by: float | None) -> PipelineColumn:
     if by is None:
         return column
     return column._replace(offset=column.offset * by, slope=column.slope * by)
@@ -336,7 +336,7 @@ def _chosen(stage: Stage, step: Any, places: list[int]) -> Stage:
     return replace(stage, columns=tuple(stage.columns[j] for j in places), ask=ask)
 
 
-def _flat(column: Column) -> Column:
+def _flat(column: PipelineColumn) -> PipelineColumn:
     return column._replace(edges=np.empty(0), offset=np.zeros(1), slope=np.zeros(1))
 
 
@@ -365,7 +365,7 @@ def _scaled(stage: Stage, name: str, step: Any) -> Stage:
     return _clipped(stage, step, columns)
 
 
-def _clipped(stage: Stage, step: Any, columns: Sequence[Column]) -> Stage:
+def _clipped(stage: Stage, step: Any, columns: Sequence[PipelineColumn]) -> Stage:
     """A piece is cut where it leaves the range, and a constant beyond."""
     low, high = getattr(step, "feature_range", (-1.0, 1.0))
     whole = _with(stage, step, columns)
@@ -380,7 +380,7 @@ def _clipped(stage: Stage, step: Any, columns: Sequence[Column]) -> Stage:
     )
 
 
-def _replaced(column: Column, where: Any, constant: Any) -> Column:
+def _replaced(column: PipelineColumn, where: Any, constant: Any) -> PipelineColumn:
     """The same with constants on some pieces."""
     if not where.any():
         return column
@@ -388,7 +388,7 @@ def _replaced(column: Column, where: Any, constant: Any) -> Column:
     return column._replace(offset=np.where(where, constant, column.offset), slope=slope)
 
 
-def recut(column: Column, edges: Floats) -> Column:
+def recut(column: PipelineColumn, edges: Floats) -> PipelineColumn:
     """The same function with more pieces."""
     found = np.union1d(column.edges, edges)
     old = column.edges.searchsorted(np.append(found, np.inf))
@@ -428,7 +428,7 @@ def _stepped(stage: Stage, step: Any, many: Any, cuts: Sequence[Floats]) -> Stag
     return replace(made, columns=tuple(flat))
 
 
-def _merged(column: Column) -> Column:
+def _merged(column: PipelineColumn) -> PipelineColumn:
     """A function of constants without the edges on both sides of which it is the same."""
     kept = np.flatnonzero(np.diff(column.offset))
     offset = column.offset[np.append(kept, len(column.offset) - 1)]
@@ -478,7 +478,7 @@ def _coded(stage: Stage, code: Any) -> tuple[Stage, list[Any]]:
     return stage, [ends == code for ends in at_ends(stage)]
 
 
-def _marks(stage: Stage, coded: Sequence[Any], places: Sequence[int]) -> list[Column]:
+def _marks(stage: Stage, coded: Sequence[Any], places: Sequence[int]) -> list[PipelineColumn]:
     """The columns of an indicator: 1 at what is missing."""
     flat = (_flat(stage.columns[j]) for j in places)
     return [
@@ -487,7 +487,7 @@ def _marks(stage: Stage, coded: Sequence[Any], places: Sequence[int]) -> list[Co
     ]
 
 
-def _missing(schema: Schema, column: Column, code: float) -> bool:
+def _missing(schema: Schema, column: PipelineColumn, code: float) -> bool:
     """Whether a code means missing to the schema already, so that no known number has it."""
     same = len(column.edges) == 0 and column.slope[0] == 1 and column.offset[0] == 0
     return bool(same and code in schema[column.feature].missing)

@@ -186,21 +186,8 @@ class SumModel:
     @cached_property
     def grid(self) -> Grid:
         """The cells that the trees' splits cut: at every edge, and between codes told apart."""
-        edges = (self._edges(f, feature) for f, feature in enumerate(self.schema_))
+        edges = (_edges(self.trees, f, feature) for f, feature in enumerate(self.schema_))
         return Grid(self.schema_, tuple(edges))
-
-    def _edges(self, f: int, feature: Feature) -> Floats:
-        if feature.kind == "category":
-            return np.empty(0)
-        splits = [(tree, tree.feature == f) for tree in self.trees]
-        if listed(feature):
-            rows = np.concatenate([tree.categories[at] for tree, at in splits])
-            rows = rows[:, : len(labels(feature))]
-            return np.flatnonzero((rows[:, 1:] != rows[:, :-1]).any(axis=0)).astype(float)
-        edges = np.unique(np.concatenate([tree.edge[at] for tree, at in splits]))
-        if any((tree.zero_left[at] >= 0).any() for tree, at in splits):
-            edges = np.union1d(edges, [BEFORE_ZERO, ZERO])
-        return np.asarray(edges[np.isfinite(edges)])
 
     @cached_property
     def leaves(self) -> Leaves:
@@ -369,15 +356,16 @@ class SumModel:
         base = scale * model.base
         if not self.link.logistic and sign < 0:
             base += 1.0  # a probability is 1 less the other's
-        words, level = LOG_ODDS if self.link.logistic else PROBABILITY, None
+        words = LOG_ODDS if self.link.logistic else PROBABILITY
+        level: Callable[[float], float] | None = None
         if self.link.after is not None:
-            words, level = _before(words), self._level(wanted, base, scale)
-        return LeafAttribution(self.grid, words, base, scale, model.leaves, level)
+            words, zero = _before(words), base - scale * self.base
 
-    def _level(self, wanted: int, base: float, scale: float) -> Callable[[float], float]:
-        """The score, as `parts_of` tells it, from which on a calibrated one has a confidence."""
-        zero = base - scale * self.base
-        return lambda confidence: zero + scale * self.needed(confidence, wanted)
+            def level(confidence: float) -> float:
+                """Return the score from which on the calibrated model has a confidence."""
+                return zero + scale * self.needed(confidence, wanted)
+
+        return LeafAttribution(self.grid, words, base, scale, model.leaves, level)
 
     @cached_property
     def flipped(self) -> SumModel | None:
@@ -475,3 +463,18 @@ def together(trees: tuple[Tree, ...]) -> dict[str, NDArray[Any]]:
         each.name: np.concatenate([getattr(tree, each.name) for tree in trees])
         for each in fields(Tree)
     }
+
+
+def _edges(trees: tuple[Tree, ...], f: int, feature: Feature) -> Floats:
+    """Where the trees cut one feature."""
+    if feature.kind == "category":
+        return np.empty(0)
+    splits = [(tree, tree.feature == f) for tree in trees]
+    if listed(feature):
+        rows = np.concatenate([tree.categories[at] for tree, at in splits])
+        rows = rows[:, : len(labels(feature))]
+        return np.flatnonzero((rows[:, 1:] != rows[:, :-1]).any(axis=0)).astype(float)
+    edges = np.unique(np.concatenate([tree.edge[at] for tree, at in splits]))
+    if any((tree.zero_left[at] >= 0).any() for tree, at in splits):
+        edges = np.union1d(edges, [BEFORE_ZERO, ZERO])
+    return np.asarray(edges[np.isfinite(edges)])

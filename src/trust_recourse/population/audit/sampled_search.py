@@ -35,7 +35,7 @@ NODES = 20_000  # boxes of a search, where the batch had no limit of its own
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class SampledStep:
     """One confidence: what share of the people asked reaches it, and the mean cost of those."""
 
     confidence: float
@@ -58,7 +58,7 @@ class Sampled:
 
     group: str
     asked: int  # of the refused, at several confidences
-    frontier: tuple[Step, ...]
+    frontier: tuple[SampledStep, ...]
     blocked: int  # of those without a way, what would open one
     opens: dict[str, Some]  # one constraint lifted, here or in another group → who would reach
     nothing: Some  # no single constraint would
@@ -214,7 +214,7 @@ def _sampled(
             np.array([a.cost for a in answers if a.status in REACHED]), return_counts=True
         )
         steps.append(
-            Step(
+            SampledStep(
                 level, share(reach, n, draws, rng), share(none, n, draws, rng),
                 share(n - reach - none, n, draws, rng), mean_cost(values, times, draws, rng),
             )

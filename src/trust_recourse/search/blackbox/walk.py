@@ -33,7 +33,7 @@ KEPT = 10  # rows that the looking around leaves for those that are promised
 SURE = 1e-12  # confidences nearer to 0 or 1 are all alike
 
 
-class Part(NamedTuple):
+class Subspace(NamedTuple):
     """What one axis may do: its values, and what each gains and costs."""
 
     at: int  # the feature's position
@@ -158,7 +158,7 @@ class Walk:
 
     # ------------------------------------------------------------ what the looks promise
 
-    def _part(self, axis: Axis, known: dict[float, float]) -> Part:
+    def _part(self, axis: Axis, known: dict[float, float]) -> Subspace:
         """What an axis may do: a category what was looked at, else what lies between, too."""
         places, gains = np.array(sorted(known.items())).T
         listed = places
@@ -170,9 +170,9 @@ class Walk:
         values = [_value(axis, place) for place in listed.tolist()]
         at = [_place(axis, value) for value in values]
         costs = np.array([self._change(axis, value) for value in values])
-        return Part(axis.at, np.array(values), np.interp(at, places, gains), costs)
+        return Subspace(axis.at, np.array(values), np.interp(at, places, gains), costs)
 
-    def _promised(self, parts: list[Part]) -> list[Point]:
+    def _promised(self, parts: list[Subspace]) -> list[Point]:
         """Points of the knapsack, asked around where they begin to meet the target."""
         need = self.edge - self._score(self.at)
         sack = Knapsack(parts, min(need, 0.0) - 4 * self.way, max(need, 0.0) + self.way)
@@ -208,11 +208,11 @@ class Knapsack:
     part gains, rounded to widths.
     """
 
-    def __init__(self, parts: list[Part], low: float, high: float) -> None:
+    def __init__(self, parts: list[Subspace], low: float, high: float) -> None:
         self.low, self.width = low, (high - low) / BINS
         bins = np.arange(BINS + 1)
         self.cost = np.where(low + bins * self.width <= 0.0, 0.0, math.inf)
-        self.chosen: list[tuple[Part, Ints, Ints]] = []
+        self.chosen: list[tuple[Subspace, Ints, Ints]] = []
         for part in parts:
             gained = np.round(part.gains / self.width).astype(int)
             before = np.clip(bins - gained[:, None], 0, BINS + 1)

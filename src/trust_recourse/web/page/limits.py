@@ -18,7 +18,7 @@ ENDS = ("from", "to")
 _THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(?:[.,'’\s]\d{3})+")
 
 
-class Judged(NamedTuple):
+class LimitVerdict(NamedTuple):
     """What two fields say: a limit, or None if they cannot mean one; and what to say of them."""
 
     limit: Limit | None
@@ -31,7 +31,7 @@ def has_limits(feature: Feature) -> bool:
     return (feature.numeric or feature.kind == "ordinal") and not feature.protected
 
 
-def judged(feature: Feature, own: float, given: tuple[Any, Any]) -> Judged:
+def judged(feature: Feature, own: float, given: tuple[Any, Any]) -> LimitVerdict:
     """What the two fields of a feature mean, for a person whose own code this is.
 
     What leaves no value is refused. What is outside the schema's bounds, leaves no change, or is
@@ -44,7 +44,7 @@ def judged(feature: Feature, own: float, given: tuple[Any, Any]) -> Judged:
         except ValueError as error:
             said = str(error).partition(f"{feature.name!r}: ")[2] or str(error)  # without its name
             meant = f"; is {unmarked(typed)} meant?" if unmarked(typed) else ""
-            return Judged(None, f"{feature.title}, {end}: {said}{meant}", (end,))
+            return LimitVerdict(None, f"{feature.title}, {end}: {said}{meant}", (end,))
     low, high = values
     first, last = (None if value is None else feature.code_of(value) for value in values)
     least, most = feature.bounds
@@ -54,12 +54,12 @@ def judged(feature: Feature, own: float, given: tuple[Any, Any]) -> Judged:
     ):
         if beyond:
             said = f"{feature.title}, {end}: given {typed!r}, expected {span(feature)}"
-            return Judged(None, f"{said}{_meant(feature, math.nan, typed)}", (end,))
+            return LimitVerdict(None, f"{said}{_meant(feature, math.nan, typed)}", (end,))
     if first is not None and last is not None and first > last:
         said = f"from {feature.describe(low)} to {feature.describe(high)} is nothing"
-        return Judged(None, f"{feature.title}: {said}; expected the lesser first", ENDS)
+        return LimitVerdict(None, f"{feature.title}: {said}; expected the lesser first", ENDS)
     said, at = next(_doubts(feature, own, given, (low, high)), ("", ()))
-    return Judged((low, high), said, at)
+    return LimitVerdict((low, high), said, at)
 
 
 def _value(feature: Feature, typed: Any) -> Any:

@@ -10,7 +10,7 @@ from nicegui import ui
 from trust_recourse.io.wording import unbroken, written
 from trust_recourse.web.page.cancellation import Latest
 from trust_recourse.web.page.features import FeatureList, is_long
-from trust_recourse.web.page.limits import ENDS, Judged, has_limits, judged
+from trust_recourse.web.page.limits import ENDS, LimitVerdict, has_limits, judged
 from trust_recourse.web.page.question import Price, price
 from trust_recourse.web.page.widgets import note, status_line, tell
 from trust_recourse.web.page.words import STANDS, conditions, cost, follows, limits
@@ -199,13 +199,13 @@ class LimitFields:
         if question is not None:
             self._say(self._judged())
 
-    def _judged(self) -> Judged:
+    def _judged(self) -> LimitVerdict:
         assert self.session.question is not None
         own = self.feature.code_of(self.session.question.person[self.feature.name])
         low, high = (field.value for field in self.fields.values())
         return judged(self.feature, own, (low, high))
 
-    def _say(self, found: Judged) -> None:
+    def _say(self, found: LimitVerdict) -> None:
         said = found.said if found.said.endswith("?") else f"{found.said}."
         tell(self.said, found.said and (f"{said} {STANDS}" if found.limit is None else said))
         for end, field in self.fields.items():
@@ -219,7 +219,7 @@ class LimitFields:
             if found.limit is not None:
                 self.session.limit(self.feature, found.limit)
         except ValueError as error:
-            found = Judged(None, f"{self.feature.title}: {error}", ENDS)
+            found = LimitVerdict(None, f"{self.feature.title}: {error}", ENDS)
         self._say(found)
 
 

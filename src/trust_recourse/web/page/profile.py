@@ -49,7 +49,7 @@ ROLES = {"": "", "decides": "It decides", "advises": "A person decides"}
 LATE = "late"  # asked only where a letter would be
 
 
-class Entry(NamedTuple):
+class ProfileEntry(NamedTuple):
     """How a fact of a letter is asked for: a text, a day, or one of a few choices."""
 
     name: str
@@ -72,7 +72,7 @@ def label(name: str) -> str:
     return LABELS.get(name, name.replace("_", " ").capitalize())
 
 
-def entries(kind: type[Profile], known: Collection[str]) -> list[Entry]:
+def entries(kind: type[Profile], known: Collection[str]) -> list[ProfileEntry]:
     """Every fact of a profile that is not known yet, in its order."""
     found = []
     for each in fields(kind):
@@ -81,7 +81,7 @@ def entries(kind: type[Profile], known: Collection[str]) -> list[Entry]:
         if str(each.type) not in ASKED:
             raise TypeError(f"{kind.__name__}.{each.name}: no field of the page is for {each.type}")
         how = {"choices": ROLES} if each.name == "role" else ASKED[str(each.type)]
-        found.append(Entry(each.name, label(each.name), **how))
+        found.append(ProfileEntry(each.name, label(each.name), **how))
     return found
 
 
@@ -163,7 +163,7 @@ class ProfileFields:
             for entry in entries(kind, self.institution.facts):
                 self.inputs[entry.name] = self._field(entry)
 
-    def _field(self, entry: Entry) -> ui.input | ui.select:
+    def _field(self, entry: ProfileEntry) -> ui.input | ui.select:
         made: ui.input | ui.select
         if entry.choices:
             made = ui.select(dict(entry.choices), label=entry.label, value="")

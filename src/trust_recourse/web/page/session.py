@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from trust_recourse.question import Question, Target
 from trust_recourse.web.page.question import PersonQuestion, find
-from trust_recourse.web.problems import Problem
+from trust_recourse.web.problems import ProblemDetails
 from trust_recourse.web.questions import within
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ class Session:
         """
         try:
             within(self.state.limits, vars(settings))
-        except Problem as error:
+        except ProblemDetails as error:
             raise ValueError(error.detail) from None
         ours = self.state.recourse.under(settings)
         ours.answerable(settings)
