@@ -59,6 +59,7 @@ class ResultFile(AnswerDocument):
 
         Raises `TypeError` where the parts of the file contradict each other.
         """
+        recourse.check_model()
         schema, line = recourse.schema, recourse.decision_threshold
         question, factual = Question.from_dict(self.question), schema.row(self.person)
         action_set = schema.action_set(factual)

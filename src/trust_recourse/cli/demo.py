@@ -87,4 +87,7 @@ def demo(
             console.print(f"[dim]$ trust-recourse {shlex.join(line)}\n", soft_wrap=True)
             if app(line, standalone_mode=False) == 2:
                 raise typer.Exit(2)
-    console.print("\nRead on in README.md.")
+    console.print(
+        "\nThese commands ran in a temporary folder. To keep the files, run them in one of yours. "
+        "Read on in README.md."
+    )

@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from trust_recourse import Feature, PTMClassifier, Recourse, Schema
+from trust_recourse import Feature, PTMClassifier, Recourse, Result, Schema
 from trust_recourse.answers.many import unpacked
 from trust_recourse.answers.plot import frontier_info
 from trust_recourse.models import Additive
@@ -301,3 +301,13 @@ def test_the_points_of_a_card_cannot_be_changed():
     assert card.points[0][0] == 2.0
     with pytest.raises(ValueError, match="read-only"):
         card.points[0][0] = 3.0
+
+
+def test_a_result_file_is_refused_by_a_recourse_whose_model_was_fitted_again(tmp_path):
+    kind = next(name for name in MODELS if name != "machine")
+    model = MODELS[kind]().fit(X, FIRST)
+    recourse = Recourse(model, SCHEMA, cost="l1")
+    recourse.find(PERSON, 0.5).save(tmp_path / "result.json")
+    model.fit(X, SECOND)
+    with pytest.raises(ValueError, match=f"the {type(model).__name__} {REFUSED}"):
+        Result.load(tmp_path / "result.json", recourse)

@@ -107,8 +107,9 @@ class ReadModel:
 
     def refuse_changed(self) -> None:
         """Raise the error for a model that is not the one that was read."""
+        own = self.model if self.library is None else self.library.model
         raise ValueError(
-            f"the {type(self.model).__name__} was fitted again or changed after Recourse read it; "
+            f"the {type(own).__name__} was fitted again or changed after Recourse read it; "
             "expected the same model. Make a new Recourse, and ask it again"
         )
 
