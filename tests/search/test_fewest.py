@@ -206,3 +206,28 @@ def test_a_radius_is_kept_by_the_fewest_changes():
     assert known.proved
     assert len(result.options[0].changes) == known.most
     assert result.radius(0) >= 0.02
+
+
+@pytest.mark.parametrize("forged", [{"least": 99}, {"least": -3}, {"most": 99, "least": 99}])
+def test_a_file_with_a_forged_number_of_changes_is_refused(asked, forged, tmp_path):
+    _, sparse = asked
+    path = tmp_path / "sparse.json"
+    sparse.save(path)
+    told = json.loads(path.read_text())
+    held = told["targets"][0]["fewest"]
+    assert Result.load(path, sparse.recourse).fewest == sparse.fewest
+    told["targets"][0]["fewest"] = held | forged | {"proved": True}
+    path.write_text(json.dumps(told))
+    with pytest.raises(ValueError, match="fewest|most"):
+        Result.load(path, sparse.recourse)
+
+
+def test_a_file_with_a_bound_below_0_is_refused(asked, tmp_path):
+    plain, _ = asked
+    path = tmp_path / "plain.json"
+    plain.save(path)
+    told = json.loads(path.read_text())
+    told["options"][0]["lower_bound"] = -5.0
+    path.write_text(json.dumps(told))
+    with pytest.raises(ValueError, match="lower_bound: given -5"):
+        Result.load(path, plain.recourse)

@@ -75,7 +75,11 @@ class ResultFile(AnswerDocument):
             )
             for each in self.options
         )  # fmt: skip
-        fewest = {t: Fewest(e.fewest.most, e.fewest.least) for t, e in each_target if e.fewest}
+        fewest = {
+            t: Fewest.from_dict(_without(e.fewest.to_dict(), "proved"))
+            for t, e in each_target
+            if e.fewest
+        }
         survival = {
             t: Survival.from_dict(_without(e.survival.to_dict(), "share", "sentence"))
             for t, e in each_target
@@ -86,7 +90,10 @@ class ResultFile(AnswerDocument):
             found, status = bool(own), Status(each.status)
             many = [n_changes(action_set, option.codes) for option in own]
             sparse = question.sparse and status in (Status.OPTIMAL, Status.FEASIBLE)
-            if (target in fewest) != sparse or (sparse and max(many) > fewest[target].most):
+            known = fewest.get(target)
+            if (known is not None) != sparse or (
+                known and (max(many) > known.most or (known.proved and min(many) < known.most))
+            ):
                 raise TypeError(f"fewest: given {each.fewest!r} of {target.words}")
             lasts = survival[target].lasts if target in survival else None
             if question.survives is not None and (lasts is not True if found else lasts):
@@ -121,8 +128,11 @@ class ResultFile(AnswerDocument):
         }.items():  # fmt: skip
             if not agrees:
                 raise TypeError(f"question: another {part} than the rest of the file says")
-        if min(self.nodes, default=0) < 0:
+        if len(self.nodes) != len(self.targets) or min(self.nodes, default=0) < 0:
             raise TypeError(f"nodes: given {self.nodes}")
+        for each in self.options:
+            if each.lower_bound < 0.0:
+                raise TypeError(f"lower_bound: given {each.lower_bound}")
 
     def refuse_other(self, again: ResultFile) -> None:
         """Refuse a file that says otherwise than the same answer computed again; not of texts."""

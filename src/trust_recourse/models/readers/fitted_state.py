@@ -7,6 +7,7 @@ question. It takes microseconds, so arrays are compared by their bytes, long one
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 SHORT = 1 << 10  # bytes, up to which an array is kept as it is
+NAN = "NaN"  # stands for one, which is not equal to itself
 _LIBRARIES = ("scipy", "sklearn")  # whose objects are what their attributes are
 _PLAIN = frozenset((bool, bytes, float, int, slice, str, type(None)))
 
@@ -47,6 +49,8 @@ def state_of(value: Any) -> list[Any]:
     >>> weights[0] = 3.0
     >>> before == state_of([weights, "l2"])
     False
+    >>> state_of([[], 0]) == state_of([0, []]), state_of(math.nan) == state_of(float("nan"))
+    (False, True)
     """
     state: list[Any] = []
     _add(value, state)
@@ -57,17 +61,17 @@ def _add(value: Any, state: list[Any]) -> None:
     kind: Any = type(value)
     walk = _walk_of(kind)
     if walk == "itself":
-        state.append(value)
+        state.append(_comparable(value))
     elif walk == "array":
         _add_array(value, state)
     elif walk == "object":
         state.append(Identity(value))
     else:
         if walk == "sequence":
-            state.append(len(value))
+            state += (kind, len(value))
             inside = value
         elif walk == "mapping":
-            state += value
+            state += (kind, len(value), *value)
             inside = value.values()
         else:
             parts = vars(value)
@@ -76,9 +80,14 @@ def _add(value: Any, state: list[Any]) -> None:
             inside = [parts[name] for name in names]
         for each in inside:
             if type(each) in _PLAIN:
-                state.append(each)
+                state.append(_comparable(each))
             else:
                 _add(each, state)
+
+
+def _comparable(value: Any) -> Any:
+    """The value itself, but a marker for NaN."""
+    return NAN if isinstance(value, float) and math.isnan(value) else value
 
 
 @cache
@@ -99,7 +108,7 @@ def _walk_of(kind: Any) -> str:
 def _add_array(array: Any, state: list[Any]) -> None:
     state += (array.shape, array.dtype)
     if array.dtype.hasobject:
-        state += array.ravel().tolist()
+        state += map(_comparable, array.ravel().tolist())
     elif array.nbytes <= SHORT:
         state.append(array.tobytes())
     else:
