@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
 
 from trust_recourse import Recourse, search, verify
 from trust_recourse.question import Problem, Status, Target
@@ -157,3 +159,15 @@ def test_columns_of_a_choice_are_not_offered_beyond_0_and_1():
         "age may change",
         "it were not required that just one of rents, owns may be yes (1)",
     ]
+
+
+def test_the_only_bound_of_a_slope_is_named_as_open():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.uniform(0, 5, (200, 3)), columns=["a", "b", "c"]).round(1)
+    model = LogisticRegression().fit(X, X.sum(axis=1) > 10)
+    schema = Schema.infer(X, guard=False).lock("a", "b")
+    recourse = Recourse(model, schema, cost="l1")
+    person = X.iloc[int(model.predict_proba(X)[:, 1].argmin())]
+    result = recourse.find(person, 0.9)
+    assert set(result.status.values()) == {"infeasible"}
+    assert result.binding().attrs["open"] == ["c may rise above 5.0"]

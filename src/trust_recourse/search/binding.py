@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from trust_recourse.question import Problem, Target
+from trust_recourse.schema import SchemaError
 from trust_recourse.search.exact import Exact
 from trust_recourse.search.highest import Climb
 
@@ -60,7 +61,8 @@ def binding(
     The limits cover all constraints together. First each of them is asked once for more confidence;
     then the search goes on for those that are open. A constraint binds if a change that it alone
     rules out has more confidence than every known change with nothing relaxed. A constraint whose
-    search a limit ended without such a change has a gain of 0, not proved.
+    search a limit ended without such a change has a gain of 0, not proved. So has the only bound of
+    a feature with a slope: without it the values have no end, and no search can list them.
     """
     own, budget = recourse.schema.action_set(factual), _Budget(node_limit, time_limit)
     base = best if best.furthest is None else best.furthest
@@ -73,6 +75,7 @@ def binding(
     if not best.proved:  # with nothing relaxed more may be reachable, too
         asked = [("", own), *asked]
     climbs: list[tuple[str, Climb]] = []
+    endless: list[str] = []
     for waiting, (words, freed) in zip(range(len(asked), 0, -1), asked, strict=True):
         nodes, seconds = budget.share(waiting)
         problem = Problem(freed, Target(0.5), recourse.cost, recourse.wanted_at)
@@ -81,9 +84,15 @@ def binding(
             node_limit=None if nodes == math.inf else int(nodes),
             time_limit=None if seconds == math.inf else seconds,
         )  # fmt: skip
-        climb = Climb(engine, codes, 1.0 if words else best.ceiling)
-        if budget.left:
-            climb.step()
+        try:
+            climb = Climb(engine, codes, 1.0 if words else best.ceiling)
+            if budget.left:
+                climb.step()
+        except SchemaError:
+            if not words:
+                raise
+            endless.append(words)
+            continue
         while climb.point.confidence > most + NOTICED and own.allows(climb.point.codes):
             codes, most = climb.point.codes, climb.point.confidence  # with nothing relaxed
             climb.step()
@@ -100,6 +109,7 @@ def binding(
         budget.nodes -= climb.nodes - before
         if own.allows(climb.point.codes):
             most = max(most, climb.point.confidence)
+    yield from (Beyond(words, best.most, 0.0, proved=False) for words in endless)
     for words, climb in climbs:
         point = climb.point
         if not words:
