@@ -29,7 +29,11 @@ types: .venv/.dev
 
 # Two minutes on two cores.
 tidy: .venv/.dev
-	$(BIN)/clang-tidy -p build/native --quiet $$(git ls-files 'src/native/*.cpp')
+	$(BIN)/cmake -G Ninja -S src/native -B build/tidy -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
+		-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON \
+		-DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
+		-Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >/dev/null
+	$(BIN)/clang-tidy -p build/tidy --quiet $$(git ls-files 'src/native/*.cpp')
 
 # Kernels, laws and fuzzers of the readers of models, with the sanitizers of GCC. A limit of memory does not go
 # with them.
