@@ -7,7 +7,6 @@ question. It takes microseconds, so arrays are compared by their bytes, long one
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -49,7 +48,7 @@ def state_of(value: Any) -> list[Any]:
     >>> weights[0] = 3.0
     >>> before == state_of([weights, "l2"])
     False
-    >>> state_of([[], 0]) == state_of([0, []]), state_of(math.nan) == state_of(float("nan"))
+    >>> state_of([[], 0]) == state_of([0, []]), state_of(np.nan) == state_of(float("nan"))
     (False, True)
     """
     state: list[Any] = []
@@ -61,7 +60,7 @@ def _add(value: Any, state: list[Any]) -> None:
     kind: Any = type(value)
     walk = _walk_of(kind)
     if walk == "itself":
-        state.append(_comparable(value))
+        state.append(NAN if value != value else value)
     elif walk == "array":
         _add_array(value, state)
     elif walk == "object":
@@ -80,14 +79,9 @@ def _add(value: Any, state: list[Any]) -> None:
             inside = [parts[name] for name in names]
         for each in inside:
             if type(each) in _PLAIN:
-                state.append(_comparable(each))
+                state.append(NAN if each != each else each)
             else:
                 _add(each, state)
-
-
-def _comparable(value: Any) -> Any:
-    """The value itself, but a marker for NaN."""
-    return NAN if isinstance(value, float) and math.isnan(value) else value
 
 
 @cache
@@ -108,7 +102,7 @@ def _walk_of(kind: Any) -> str:
 def _add_array(array: Any, state: list[Any]) -> None:
     state += (array.shape, array.dtype)
     if array.dtype.hasobject:
-        state += map(_comparable, array.ravel().tolist())
+        state += (NAN if each != each else each for each in array.ravel().tolist())
     elif array.nbytes <= SHORT:
         state.append(array.tobytes())
     else:
