@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 SHORT = 1 << 10  # bytes, up to which an array is kept as it is
+REAL = float, np.floating
 NAN = "NaN"  # stands for one, which is not equal to itself
 _LIBRARIES = ("scipy", "sklearn")  # whose objects are what their attributes are
 _PLAIN = frozenset((bool, bytes, float, int, slice, str, type(None)))
@@ -60,7 +61,7 @@ def _add(value: Any, state: list[Any]) -> None:
     kind: Any = type(value)
     walk = _walk_of(kind)
     if walk == "itself":
-        state.append(NAN if value != value else value)
+        state.append(NAN if isinstance(value, REAL) and value != value else value)
     elif walk == "array":
         _add_array(value, state)
     elif walk == "object":
@@ -79,7 +80,7 @@ def _add(value: Any, state: list[Any]) -> None:
             inside = [parts[name] for name in names]
         for each in inside:
             if type(each) in _PLAIN:
-                state.append(NAN if each != each else each)
+                state.append(NAN if isinstance(each, REAL) and each != each else each)
             else:
                 _add(each, state)
 
@@ -102,7 +103,8 @@ def _walk_of(kind: Any) -> str:
 def _add_array(array: Any, state: list[Any]) -> None:
     state += (array.shape, array.dtype)
     if array.dtype.hasobject:
-        state += (NAN if each != each else each for each in array.ravel().tolist())
+        for each in array.ravel().tolist():
+            state.append(NAN if isinstance(each, REAL) and each != each else each)
     elif array.nbytes <= SHORT:
         state.append(array.tobytes())
     else:
