@@ -21,6 +21,7 @@ from sklearn.linear_model import LogisticRegression
 
 from issuing import KEY, NAMED, answered, forged, issued, kind, one, prepared, secret_file
 from trust_recourse import Cost, Feature, Ledger, Recourse, Schema, Status, Target, letter
+from trust_recourse.io import clock
 from trust_recourse.io.wording import floored
 from trust_recourse.ledger import (
     Done,
@@ -364,7 +365,7 @@ def test_people_are_pseudonyms_under_a_key(where, tmp_path, monkeypatch):
 
 
 def test_how_long_a_promise_holds(ledger):
-    result, now = prepared(), datetime.now(UTC)
+    result, now = prepared(), clock.now()
     fixed = now + timedelta(hours=5)
     for asked, end in (
         ({}, date.max),

@@ -21,6 +21,7 @@ import postgres
 from conftest import NUMBERS
 from issuing import KEY, NAMED, forged, issued, kind, one, prepared, secret_file
 from trust_recourse import Ledger
+from trust_recourse.io import clock
 from trust_recourse.ledger import (
     Entry,
     Head,
@@ -626,26 +627,24 @@ def test_a_head_that_was_written_down_seals_a_ledger_anew(where):
 # ---------------------------------------------------------------- dates
 
 
-def clock(monkeypatch, shift):
-    class Clock(datetime):
-        @classmethod
-        def now(cls, zone=None):
-            return datetime.now(zone) + shift
-
-    monkeypatch.setattr(sealing, "datetime", Clock)
+@pytest.fixture
+def shifted(monkeypatch):
+    """Set the clock of the library by so much."""
+    now = clock.now
+    return lambda shift: monkeypatch.setattr(clock, "now", lambda: now() + shift)
 
 
-def test_no_entry_is_dated_before_the_one_before_it(ledger, monkeypatch):
+def test_no_entry_is_dated_before_the_one_before_it(ledger, shifted):
     first, second = issued(ledger, 2)
-    clock(monkeypatch, -timedelta(seconds=50))
+    shifted(-timedelta(seconds=50))
     ledger.withdraw(first.id, "issued by mistake")
     dates = [entry["at"] for entry in rows(ledger, ENTRIES)]
     assert dates[2] == dates[1]  # as late as the last, since the clock was
-    clock(monkeypatch, -timedelta(seconds=70))
+    shifted(-timedelta(seconds=70))
     with pytest.raises(LedgerError, match=r"this clock says .*, and entry 3 is dated .*set this"):
         ledger.withdraw(second.id, "issued by mistake")
     assert ledger.verify().entries == 3
-    clock(monkeypatch, timedelta(0))
+    shifted(timedelta(0))
     ledger.withdraw(second.id, "issued by mistake")
     assert ledger.verify().holds
 

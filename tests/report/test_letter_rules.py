@@ -29,6 +29,7 @@ from trust_recourse import (
     letter,
 )
 from trust_recourse.cli import app
+from trust_recourse.io import clock
 from trust_recourse.io.wording import floored, unbroken
 from trust_recourse.ledger import LedgerError, PromiseClosedError
 from trust_recourse.ledger.letters import check_letter
@@ -73,7 +74,7 @@ EU = {
     "authority": "Berliner Beauftragte für Datenschutz, 10555 Berlin",
     "sources": "Example Bureau",
 }
-TODAY = datetime.date.today()
+TODAY = clock.today()
 NOW = {"dated": TODAY, "valid_until": TODAY + datetime.timedelta(30)}
 ASKED = {**US, "received": TODAY, "score_date": TODAY}  # today
 SCORE = [name for name in US if name.startswith("score")]
@@ -1173,7 +1174,7 @@ def test_a_fact_is_told_in_the_language_of_the_letter(tmp_path):
 def test_a_letter_ends_no_later_in_the_day_than_its_promise(tmp_path):
     _, X, result = world()
     noon = datetime.datetime.combine(
-        datetime.date.today() + datetime.timedelta(days=9), datetime.time(12), datetime.UTC
+        clock.today() + datetime.timedelta(days=9), datetime.time(12), datetime.UTC
     )
     with Ledger(tmp_path / "promises.db", key="a long secret for a test") as ledger:
         for end, last in ((noon, noon.date() - datetime.timedelta(days=1)), (noon.date(),) * 2):

@@ -27,6 +27,7 @@ from trust_recourse.answers.document import AnswerDocument, FrontierDocument, ra
 from trust_recourse.answers.measurements import how_far, safety
 from trust_recourse.cli import app
 from trust_recourse.cli.serve import Service
+from trust_recourse.io import clock
 from trust_recourse.io.cancel import Cancelled, check
 from trust_recourse.ledger import Head, LedgerChangedError, LedgerError, LedgerUnavailableError
 from trust_recourse.ledger.store import ENTRIES
@@ -308,7 +309,7 @@ def test_the_letter_comes_as_text_html_and_pdf(asked):
 
 # ---------------------------------------------------------------- letters by a profile
 
-TODAY = datetime.date.today()
+TODAY = clock.today()
 UNTIL = (TODAY + datetime.timedelta(30)).isoformat()
 FACTS = {
     "organisation": "Meadow Bank", "contact": "Ann Lee", "address": "1 Main Street, Springfield",
@@ -437,7 +438,7 @@ def test_what_was_reviewed_and_is_no_reason_is_said(notices):
 
 
 def test_what_to_look_at_before_a_letter_is_sent_is_said(recourse):
-    today = datetime.date.today().isoformat()
+    today = clock.today().isoformat()
     for label, doubted in (("FICO score", True), ("nodes", False)):
         schema = recourse.schema.update("nodes", label=label)
         house = Institution(FACTS, reference=haberman()[0])

@@ -18,6 +18,7 @@ from trust_recourse import Ledger, Option, Recourse, Schema, load
 from trust_recourse.answers.document import AnswerDocument
 from trust_recourse.answers.measurements import safety
 from trust_recourse.cli import app
+from trust_recourse.io import clock
 from trust_recourse.io.scalars import plain
 from trust_recourse.question import Target
 from trust_recourse.question.vocabulary import TIME_LIMIT, outside
@@ -289,7 +290,7 @@ def test_the_tables_values_can_be_taken_again(asking):
 def test_what_is_outstanding_is_promised_once_and_redeemed_by_whom_it_was_made_to(asking, tmp_path):
     asking.ask(n_options=2)
     asyncio.run(asking.answer())
-    last = datetime.date.today() + datetime.timedelta(90)
+    last = clock.today() + datetime.timedelta(90)
     with Ledger(tmp_path / "promises.db", key="a key for the tests alone") as ledger:
         made, new = promise_once(ledger, asking.result, 0, "bo", last)
         again, another = promise_once(ledger, asking.result, 0, "bo", last)

@@ -19,7 +19,7 @@ from trust_recourse.cli import output, question
 from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.options import command
 from trust_recourse.cli.root import app, option
-from trust_recourse.io import strict_json
+from trust_recourse.io import clock, strict_json
 
 if TYPE_CHECKING:
     from trust_recourse import Ledger
@@ -153,7 +153,7 @@ def list_(
     Examples: `trust-recourse ledger list`, `trust-recourse ledger list --subject "customer 4711"`,
     `trust-recourse ledger list --all --json`
     """
-    now = datetime.now(UTC)
+    now = clock.now()
     with book.opened() as opened:
         promises = opened.promises(outstanding=not everything, subject=subject)
     if as_json:
@@ -200,7 +200,7 @@ def show(
     told = [{"kind": each.kind, "at": each.at, **each.told()} for each in events]
     files = _files(file or (), made, told)
     if as_json:
-        state = made.state(datetime.now(UTC))
+        state = made.state(clock.now())
         output.say_json({**made.to_dict(), "state": state, "events": told, "files": files})
     else:
         _show(made, told)

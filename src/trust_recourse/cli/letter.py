@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -19,6 +18,7 @@ from trust_recourse.cli.output import say
 from trust_recourse.cli.question import TimeLimit, seconds, time_limit_met
 from trust_recourse.cli.report import quiet
 from trust_recourse.cli.root import option
+from trust_recourse.io import clock
 from trust_recourse.io.fields import fields_of
 from trust_recourse.io.tables import read
 from trust_recourse.report.letter.request import LetterRequest, Method
@@ -192,7 +192,7 @@ def letter(
         if kept is not None:
             from trust_recourse.ledger.letters import check_letter
 
-            check_letter(kept, note.record(), datetime.now(UTC))
+            check_letter(kept, note.record(), clock.now())
         if kept is not None and (more := len(answers.options) - 1) > 0:
             others = "the other option" if more == 1 else f"the {more} other options"
             say(f"The letter offers what promise {promise} holds, and not {others}.", err=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from trust_recourse.io import clock
 from trust_recourse.io.wording import in_few_digits, level, significant
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def until(made: Promise) -> str:
 def facts(made: Promise) -> Iterator[tuple[str, str]]:
     """What was asked for, and what was promised of it, by what each is called."""
     option, rule = made.option, f"; the model accepts from {level(made.threshold)}"
-    yield "state", made.state(datetime.now(UTC))
+    yield "state", made.state(clock.now())
     yield "asked for", f"{made.target.words}{'' if made.target.mode == 'wins' else rule}"
     yield "confidence", f"{made.shown(option.confidence)}, before {made.shown(made.confidence)}"
     yield "cost", f"{significant(option.cost)} ({made.cost.words}); {option.status.sentence}"

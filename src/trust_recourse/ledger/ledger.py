@@ -7,14 +7,14 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
 from trust_recourse.answers.result import Result
 from trust_recourse.certificate import Certificate
-from trust_recourse.io import strict_json
+from trust_recourse.io import clock, strict_json
 from trust_recourse.io.wording import floored
 from trust_recourse.ledger import compatibility, redemption, seal
 from trust_recourse.ledger.certified import certificate_hash
@@ -152,7 +152,7 @@ class Ledger:
             reason = "has one of its own" if own else "has none of its own, so it must be named"
             raise LedgerError(f"fingerprint={fingerprint!r}: the model {reason}")
         key = self._needed_key()
-        now = datetime.now(UTC)
+        now = clock.now()
         proof = certificate and certificate_hash(certificate, result, chosen)
         wide = None
         if ranges:
@@ -271,7 +271,7 @@ class Ledger:
 
         """
         key = self._needed_key()
-        check_letter(self.read(promise), record, datetime.now(UTC))
+        check_letter(self.read(promise), record, clock.now())
         told = dict(record)
         if file is not None:
             sent = file if isinstance(file, bytes) else Path(file).read_bytes()
@@ -402,4 +402,4 @@ def _schemas(tables: LedgerTables, names: list[str] | None = None) -> dict[str, 
 
 
 def _now(at: datetime | None) -> datetime:
-    return datetime.now(UTC) if at is None else moment("at", at)
+    return clock.now() if at is None else moment("at", at)

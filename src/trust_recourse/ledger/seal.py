@@ -30,10 +30,10 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from trust_recourse.io import strict_json
+from trust_recourse.io import clock, strict_json
 from trust_recourse.ledger.entries import (
     Entry,
     Head,
@@ -218,7 +218,7 @@ def _refuse(kind: str, promise: str, before: list[str]) -> None:
 
 def _dated(last: Entry | None) -> str:
     """Now, and never before the last entry."""
-    now = stamp(datetime.now(UTC))
+    now = stamp(clock.now())
     if last is None or last.at <= now:
         return now
     if datetime.fromisoformat(last.at) - datetime.fromisoformat(now) > BEHIND:

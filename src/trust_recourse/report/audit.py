@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from trust_recourse import __version__
 from trust_recourse.answers import plot
 from trust_recourse.answers.plot.style import shortened
+from trust_recourse.io import clock
 from trust_recourse.io.wording import level, significant
 from trust_recourse.report.content import Document, PictureBlock, Printed, blocks, clean
 
@@ -69,7 +70,7 @@ def audit_page(
     )  # fmt: skip
     document = Document(
         "Audit of recourse by group",
-        dated or datetime.date.today(),
+        dated or clock.today(),
         clean(organisation),
         f"trust-recourse {__version__}",
         said,

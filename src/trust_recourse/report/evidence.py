@@ -19,6 +19,7 @@ from trust_recourse.answers import text
 from trust_recourse.answers.explain import explainable
 from trust_recourse.answers.measurements import beyond, beyond_words, highest
 from trust_recourse.certificate import Certificate, CertificateError, check
+from trust_recourse.io import clock
 from trust_recourse.io.wording import distance, floored, in_few_digits, is_bound
 from trust_recourse.question import Option, Radius, Status, Target, option_name
 from trust_recourse.question.vocabulary import HELP, SPAN, outside
@@ -109,7 +110,7 @@ def evidence(
     )  # fmt: skip
     document = Document(
         "Evidence report on one answer of a model",
-        dated or datetime.date.today(),
+        dated or clock.today(),
         clean(organisation),
         f"trust-recourse {__version__}",
         said,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import importlib.util
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import pandas as pd
 
 from trust_recourse import __version__
 from trust_recourse.answers.explain import Comparison
+from trust_recourse.io import clock
 from trust_recourse.report.content import (
     Block,
     Document,
@@ -113,5 +113,5 @@ def _rows(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> TableBlock:
 
 
 def _paper(title: str, said: list[Block]) -> Paper:
-    today = datetime.date.today()
+    today = clock.today()
     return Paper(Document(title, today, "", f"trust-recourse {__version__}", tuple(said)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Path, Query, Request
@@ -12,6 +11,7 @@ from pydantic import AfterValidator
 
 from trust_recourse.answers.result import Result
 from trust_recourse.certificate import Certificate
+from trust_recourse.io import clock
 from trust_recourse.ledger import Ledger, Promise
 from trust_recourse.ledger.compatibility import check as judge
 from trust_recourse.question.vocabulary import QuestionFields
@@ -137,7 +137,7 @@ def ledger_routes(state: AppState) -> APIRouter:
         request: Request, by: Annotated[Literal["decision", "target"], Query()] = "decision"
     ) -> bodies.CheckedOut:
         """Which outstanding promises the served model would break, and what would mend each."""
-        ledger, now = book(state), datetime.now(UTC)
+        ledger, now = book(state), clock.now()
         promises = await looked_up(request, ledger.promises)
 
         def job() -> dict[str, Any]:
@@ -172,5 +172,5 @@ def _listed(found: list[Promise], most: int) -> bodies.PromisesOut:
 
 
 def _told(promise: Promise) -> bodies.PromiseOut:
-    state = promise.state(datetime.now(UTC))
+    state = promise.state(clock.now())
     return bodies.PromiseOut.model_validate({**promise.to_dict(), "state": state})

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request, Response
@@ -15,6 +14,7 @@ from trust_recourse.answers.certifying import unproved
 from trust_recourse.answers.document import AnswerDocument, FrontierDocument, ranges_of
 from trust_recourse.answers.measurements import how_far, safety
 from trust_recourse.certificate import Certificate, CertificateError, check, why_not
+from trust_recourse.io import clock
 from trust_recourse.ledger import Promise
 from trust_recourse.ledger.letters import check_letter
 from trust_recourse.question import Question, Target
@@ -224,7 +224,7 @@ def _paper(
     )
     note = letter.written(state.institution, put(state, asked), promise=kept, time_limit=SECONDS)
     if kept is not None:
-        check_letter(kept, note.record(), datetime.now(UTC))
+        check_letter(kept, note.record(), clock.now())
     if asked.format == "pdf":
         return note, pdf(note.document)
     return note, (note.html() if asked.format == "html" else note.text()).encode()

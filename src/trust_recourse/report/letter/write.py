@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from trust_recourse.io import clock
 from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import some
 from trust_recourse.report.content import Document, Printed, blocks, clean
@@ -260,7 +261,7 @@ def letter(
         "decision": decision, "reviewed_by": reviewed_by,
     }  # fmt: skip
     words = {name: "" if value is None else _words(name, value) for name, value in given.items()}
-    today = datetime.date.today()
+    today = clock.today()
     written = today if dated is None else date("dated", dated)
     sent = max(written, today)
     until = date("valid_until", valid_until)

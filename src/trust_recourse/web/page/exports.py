@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from nicegui import ui
 
+from trust_recourse.io import clock
 from trust_recourse.io.wording import unbroken
 from trust_recourse.ledger.letters import check_letter
 from trust_recourse.question import option_name
@@ -196,7 +197,7 @@ class Exports:
         kept = state.ledger.read(number) if state.ledger is not None and number else None
         made = asked.written(state.institution, result, promise=kept)
         if kept is not None:
-            check_letter(kept, made.record(), datetime.datetime.now(datetime.UTC))
+            check_letter(kept, made.record(), clock.now())
         return made
 
     # ------------------------------------------------------------ promise
@@ -407,7 +408,7 @@ def _text(label: str, value: str = "", empty: str = "") -> ui.input:
 
 
 def _day(label: str, last: datetime.date | None) -> ui.input:
-    last = last or datetime.date.today() + datetime.timedelta(days=DAYS)
+    last = last or clock.today() + datetime.timedelta(days=DAYS)
     field = ui.input(label, value=last.isoformat(), validation=not_to_come)
     return field.props("outlined dense hide-bottom-space type=date stack-label")
 
@@ -418,4 +419,4 @@ def not_to_come(given: str | None) -> str | None:
         day = datetime.date.fromisoformat(given or "")
     except ValueError:
         return "Choose the last day."
-    return None if day >= datetime.date.today() else f"{day} has passed. Choose a later day."
+    return None if day >= clock.today() else f"{day} has passed. Choose a later day."

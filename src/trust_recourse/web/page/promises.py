@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
+from trust_recourse.io import clock
 from trust_recourse.io.wording import unbroken
 from trust_recourse.web.page.cancellation import Latest
 from trust_recourse.web.page.widgets import fact, grid, heading, note, press, status_line
@@ -96,7 +97,10 @@ class LookUp:
         """What can be done with the promise that is shown."""
         made, session = self.made, self.session
         self.look.set_enabled(bool(self._number))
-        self.then.visible = made is not None and made.state(_now()) in ("outstanding", "expired")
+        self.then.visible = made is not None and made.state(clock.now()) in (
+            "outstanding",
+            "expired",
+        )
         name = session.name or "Nobody"
         self.hint.text = (
             f"At hand: {name}. Redeeming looks at their values and at “Id of the person”, and is "
@@ -175,7 +179,3 @@ def _until(made: Promise) -> str:
     from trust_recourse.ledger import formatting
 
     return unbroken(formatting.until(made))
-
-
-def _now() -> datetime.datetime:
-    return datetime.datetime.now(datetime.UTC)
