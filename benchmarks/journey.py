@@ -129,7 +129,7 @@ def _command(line):
 def _start():
     """What every command about a person does first, without a question."""
     _command(["find", "--help"])
-    from trust_recourse.cli.question import PersonOptions
+    from trust_recourse.cli.question_options import PersonOptions
 
     person = PersonOptions(model=Path("card.safetensors"), data=Path("test.csv"), row="30")
     recourse, values = person.asked()

@@ -235,7 +235,7 @@ INSIDE = {
     },
     "benchmarks/journey.py": {
         "__main__": "times the stages of a command",
-        "cli.question": "the same",
+        "cli.question_options": "the same",
         "_private": "counts what the import system loads",
     },
     "benchmarks/ledger.py": {

@@ -51,7 +51,7 @@ from trust_recourse.population.batch import Job
 from trust_recourse.report.letter import ProtectedReasonError, UnsignedReviewError
 from trust_recourse.report.letter.institution import Institution
 from trust_recourse.report.letter.profiles import LateLetterError, MissingFieldsError
-from trust_recourse.report.model.calibration import reliability_curve
+from trust_recourse.report.model.calibration_check import reliability_curve
 from trust_recourse.schema import FewChange, OneOf, SchemaError, Together, proposals
 from trust_recourse.web.state import AppState, Limits
 

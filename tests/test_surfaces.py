@@ -27,16 +27,16 @@ from trust_recourse import (
 from trust_recourse.answers.retraining import save_all
 from trust_recourse.cli import app
 from trust_recourse.io.fields import fields_of
-from trust_recourse.population.audit.request import AuditRequest
+from trust_recourse.population.audit.audit_request import AuditRequest
 from trust_recourse.population.batch import Job, answer
 from trust_recourse.question import Question
 from trust_recourse.question.vocabulary import HELP, TIME_LIMIT, QuestionFields, outside
-from trust_recourse.report.letter.request import LetterRequest
+from trust_recourse.report.letter.letter_request import LetterRequest
 from trust_recourse.report.model.fit_request import FitRequest
 from trust_recourse.web.bodies import LetterIn, QuestionIn
 from trust_recourse.web.page.limits import judged
 from trust_recourse.web.page.session import Session
-from trust_recourse.web.page.settings import FIELDS, parts
+from trust_recourse.web.page.settings_panel import FIELDS, parts
 from trust_recourse.web.state import AppState
 from worlds import paper_machine
 

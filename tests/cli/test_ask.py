@@ -30,7 +30,8 @@ from trust_recourse import (
     model_report,
 )
 from trust_recourse.answers import text as answer_text
-from trust_recourse.cli import app, errors
+from trust_recourse.cli import app
+from trust_recourse.cli import exit_codes as errors
 from trust_recourse.io import tables
 from trust_recourse.io.wording import floored
 from trust_recourse.report import holdout_report

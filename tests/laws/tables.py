@@ -17,7 +17,7 @@ from trust_recourse import Schema
 from trust_recourse.models.grid import Grid
 from trust_recourse.models.seam import of_class
 from trust_recourse.models.sums import score
-from trust_recourse.models.sums.tables import Pair
+from trust_recourse.models.sums.dense_tables import Pair
 
 
 class Sum(Card):

@@ -27,12 +27,12 @@ from trust_recourse.report.letter.refusal import refusal
 from trust_recourse.web import bodies
 from trust_recourse.web.page.cards import limit_words
 from trust_recourse.web.page.frontier_chart import FrontierChart
-from trust_recourse.web.page.people import PeopleTable
-from trust_recourse.web.page.promises import outstanding, promise_once, redeemed
-from trust_recourse.web.page.question import tried, with_kept
+from trust_recourse.web.page.people_panel import PeopleTable
+from trust_recourse.web.page.promises_panel import outstanding, promise_once, redeemed
+from trust_recourse.web.page.question_panel import tried, with_kept
 from trust_recourse.web.page.session import Session
-from trust_recourse.web.page.settings import parts
-from trust_recourse.web.page.words import cost
+from trust_recourse.web.page.settings_panel import parts
+from trust_recourse.web.page.texts import cost
 from trust_recourse.web.questions import put
 from trust_recourse.web.service import _Example
 from trust_recourse.web.state import AppState, Limits

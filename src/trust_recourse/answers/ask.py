@@ -42,7 +42,7 @@ from trust_recourse.schema import Relation, SchemaError
 from trust_recourse.search.diverse import diverse, levers, repeats
 from trust_recourse.search.engines import BLACK_BOX, UNREAD, SearchEngine, black_box
 from trust_recourse.search.exact import Answer, Exact, Keep
-from trust_recourse.search.fewest import fewest_changes
+from trust_recourse.search.fewest_changes import fewest_changes
 from trust_recourse.search.formulation import SecondConstraint
 from trust_recourse.search.frontier import FINEST, FrontierSearch
 from trust_recourse.search.geometry import Robust

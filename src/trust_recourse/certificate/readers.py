@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from trust_recourse.certificate.class_margin import ClassMargin
-from trust_recourse.certificate.products import ProductsProof
+from trust_recourse.certificate.products_proof import ProductsProof
 from trust_recourse.certificate.reader import Reader
 from trust_recourse.certificate.record import CertificateError
 from trust_recourse.certificate.sums import SumProof

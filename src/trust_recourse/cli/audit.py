@@ -10,12 +10,12 @@ import typer
 from rich.table import Table
 
 from trust_recourse.cli import output
-from trust_recourse.cli.errors import Force, InputError, can_be_written, pair
+from trust_recourse.cli.exit_codes import Force, InputError, can_be_written, pair
 from trust_recourse.cli.options import command, options_of
-from trust_recourse.cli.question import Json
+from trust_recourse.cli.question_options import Json
 from trust_recourse.cli.root import option
 from trust_recourse.io.fields import fields_of
-from trust_recourse.population.audit.request import AuditRequest
+from trust_recourse.population.audit.audit_request import AuditRequest
 
 if TYPE_CHECKING:
     from trust_recourse.population.audit import Audit
@@ -113,7 +113,7 @@ def _loaded(path: Path | None) -> Any:
 
 def _name(folder: Path, given: str) -> str:
     """The column that is meant: one of the folder, or a feature by its label."""
-    from trust_recourse.population.audit.folder import BatchFolder
+    from trust_recourse.population.audit.audit_folder import BatchFolder
 
     opened = BatchFolder.read(folder)
     labels = {feature.title for feature in opened.schema} - {*opened.kept}
@@ -207,7 +207,7 @@ def _costs(part: GroupedPart) -> Table:
 
 def _levels(part: GroupedPart) -> str:
     """What the model said at several confidences: who reaches each, and at what mean cost."""
-    from trust_recourse.report.audit import levels
+    from trust_recourse.report.audit_page import levels
 
     (_, *asked), rows = levels(part)
     lines = ["Who reaches each confidence, and at what mean cost (in brackets: people asked):"]
@@ -257,7 +257,7 @@ def _span(share: Estimate) -> str:
 
 
 def _percent(value: float) -> str:
-    from trust_recourse.report.audit import points
+    from trust_recourse.report.audit_page import points
 
     return "–" if math.isnan(value) else f"{points(value)}%"
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from trust_recourse.cli.errors import Force, InputError, can_be_written
+from trust_recourse.cli.exit_codes import Force, InputError, can_be_written
 from trust_recourse.cli.options import command
 from trust_recourse.cli.output import say
 from trust_recourse.cli.root import option

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trust_recourse.cli import output, question
-from trust_recourse.cli.errors import Force, can_be_drawn, can_be_printed
+from trust_recourse.cli import output
+from trust_recourse.cli import question_options as question
+from trust_recourse.cli.exit_codes import Force, can_be_drawn, can_be_printed
 from trust_recourse.cli.find import decision, what_is_known
 from trust_recourse.cli.options import command
 from trust_recourse.cli.report import Out

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from trust_recourse.cli import output, question
-from trust_recourse.cli.errors import Force, InputError, can_be_written
+from trust_recourse.cli import output
+from trust_recourse.cli import question_options as question
+from trust_recourse.cli.exit_codes import Force, InputError, can_be_written
 from trust_recourse.cli.options import command
 from trust_recourse.cli.root import option
 from trust_recourse.question.vocabulary import PARTS, UNPROVED

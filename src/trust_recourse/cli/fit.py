@@ -7,9 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from trust_recourse.cli import output
-from trust_recourse.cli.errors import Force, InputError, can_be_written
+from trust_recourse.cli.exit_codes import Force, InputError, can_be_written
 from trust_recourse.cli.options import command, option_of, options_of
-from trust_recourse.cli.question import Json, anew_beside, either, label_of, target_class, unordered
+from trust_recourse.cli.question_options import (
+    Json,
+    anew_beside,
+    either,
+    label_of,
+    target_class,
+    unordered,
+)
 from trust_recourse.cli.root import option
 from trust_recourse.cli.schema import Data, Ids, Target, as_missing
 from trust_recourse.io.fields import fields_of

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trust_recourse.cli import output, question
-from trust_recourse.cli.errors import Force, can_be_drawn, can_be_written
+from trust_recourse.cli import output
+from trust_recourse.cli import question_options as question
+from trust_recourse.cli.exit_codes import Force, can_be_drawn, can_be_written
 from trust_recourse.cli.find import decision
 from trust_recourse.cli.options import command
 from trust_recourse.cli.root import option

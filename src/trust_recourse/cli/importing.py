@@ -10,10 +10,10 @@ import typer
 from rich.table import Table
 
 from trust_recourse.cli import output
-from trust_recourse.cli.errors import Force, InputError, can_be_written
+from trust_recourse.cli.exit_codes import Force, InputError, can_be_written
 from trust_recourse.cli.fit import KeptThreshold, KeptWanted, Out, refused
 from trust_recourse.cli.options import command
-from trust_recourse.cli.question import Json, anew_beside, either, target_class, unordered
+from trust_recourse.cli.question_options import Json, anew_beside, either, target_class, unordered
 from trust_recourse.cli.root import option
 from trust_recourse.io.tables import Table as Cells
 from trust_recourse.io.tables import read

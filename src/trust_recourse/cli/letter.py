@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from trust_recourse.cli.errors import Force, InputError, can_be_written, pair
+from trust_recourse.cli.exit_codes import Force, InputError, can_be_written, pair
 from trust_recourse.cli.fit import as_model_calls, learnt_from
 from trust_recourse.cli.ledger import Book
 from trust_recourse.cli.options import command, options_of
 from trust_recourse.cli.output import say
-from trust_recourse.cli.question import TimeLimit, seconds, time_limit_met
+from trust_recourse.cli.question_options import TimeLimit, seconds, time_limit_met
 from trust_recourse.cli.report import quiet
 from trust_recourse.cli.root import option
 from trust_recourse.io import clock
 from trust_recourse.io.fields import fields_of
 from trust_recourse.io.tables import read
-from trust_recourse.report.letter.request import LetterRequest, Method
+from trust_recourse.report.letter.letter_request import LetterRequest, Method
 
 if TYPE_CHECKING:
     from trust_recourse import Evidence, Letter, Result, Schema

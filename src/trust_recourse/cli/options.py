@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 import typer
 from typer.models import OptionInfo
 
-from trust_recourse.cli.errors import friendly_errors
+from trust_recourse.cli.exit_codes import friendly_errors
 from trust_recourse.cli.root import app
 from trust_recourse.io.fields import RequestField, fields_of
 

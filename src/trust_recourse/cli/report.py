@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trust_recourse.cli import output
-from trust_recourse.cli.errors import Force, can_be_printed
+from trust_recourse.cli.exit_codes import Force, can_be_printed
 from trust_recourse.cli.fit import Seed, as_model_calls, learnt_from
 from trust_recourse.cli.options import command
-from trust_recourse.cli.question import Json, Threshold, Wanted, target_class
+from trust_recourse.cli.question_options import Json, Threshold, Wanted, target_class
 from trust_recourse.cli.root import option
 from trust_recourse.cli.schema import Data, Ids, Target
 from trust_recourse.io.tables import read

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from trust_recourse.cli import output
-from trust_recourse.cli.errors import Force, InputError, can_be_written, pair
+from trust_recourse.cli.exit_codes import Force, InputError, can_be_written, pair
 from trust_recourse.cli.options import command
 from trust_recourse.cli.root import option
 from trust_recourse.io.tables import Table, read

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from trust_recourse.cli import question
-from trust_recourse.cli.errors import InputError
+from trust_recourse.cli import question_options as question
+from trust_recourse.cli.exit_codes import InputError
 from trust_recourse.cli.ledger import said_if_new
 from trust_recourse.cli.letter import InstitutionOptions
 from trust_recourse.cli.options import command

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from trust_recourse.cli import output, question
-from trust_recourse.cli.errors import InputError
+from trust_recourse.cli import output
+from trust_recourse.cli import question_options as question
+from trust_recourse.cli.exit_codes import InputError
 from trust_recourse.cli.options import command
 from trust_recourse.cli.root import option
 from trust_recourse.io.wording import in_few_digits, punctuated, significant, written

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from trust_recourse.report.model.baselines import BASELINE as BASELINE
     from trust_recourse.report.model.baselines import BOOSTING as BOOSTING
-    from trust_recourse.report.model.calibration import Calibration as Calibration
-    from trust_recourse.report.model.calibration import check_calibration as check_calibration
-    from trust_recourse.report.model.calibration import (
+    from trust_recourse.report.model.calibration_check import Calibration as Calibration
+    from trust_recourse.report.model.calibration_check import check_calibration as check_calibration
+    from trust_recourse.report.model.calibration_check import (
         expected_calibration_error as expected_calibration_error,
     )
-    from trust_recourse.report.model.calibration import reliability_curve as reliability_curve
+    from trust_recourse.report.model.calibration_check import reliability_curve as reliability_curve
     from trust_recourse.report.model.data_checks import Suspicion as Suspicion
     from trust_recourse.report.model.data_checks import check_table as check_table
     from trust_recourse.report.model.model_report import ModelReport as ModelReport
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 _HOMES = {
     "BASELINE": "model.baselines",
     "BOOSTING": "model.baselines",
-    "Calibration": "model.calibration",
+    "Calibration": "model.calibration_check",
     "ModelReport": "model.model_report",
     "Suspicion": "model.data_checks",
-    "check_calibration": "model.calibration",
+    "check_calibration": "model.calibration_check",
     "check_table": "model.data_checks",
-    "expected_calibration_error": "model.calibration",
+    "expected_calibration_error": "model.calibration_check",
     "holdout_report": "model.model_report",
     "model_report": "model.model_report",
-    "reliability_curve": "model.calibration",
+    "reliability_curve": "model.calibration_check",
 }
 __all__ = sorted(_HOMES)
 

@@ -23,7 +23,7 @@ from trust_recourse.report.content import (
     Text,
     clean,
 )
-from trust_recourse.report.model.calibration import CURVES
+from trust_recourse.report.model.calibration_check import CURVES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

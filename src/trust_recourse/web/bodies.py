@@ -27,7 +27,7 @@ from trust_recourse.io.wording import near
 from trust_recourse.question.cost import why_no_sum
 from trust_recourse.question.vocabulary import OTHERS, RULES, Mode, QuestionFields
 from trust_recourse.report.letter.institution import SHARED
-from trust_recourse.report.letter.request import LetterRequest
+from trust_recourse.report.letter.letter_request import LetterRequest
 from trust_recourse.search.engines import Engine
 from trust_recourse.search.frontier import FINEST
 

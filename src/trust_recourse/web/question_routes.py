@@ -20,7 +20,7 @@ from trust_recourse.ledger.letters import check_letter
 from trust_recourse.question import Question, Target
 from trust_recourse.question.vocabulary import RULES, UNPROVED, QuestionFields, outside
 from trust_recourse.report.letter import Letter
-from trust_recourse.report.letter.request import LetterRequest
+from trust_recourse.report.letter.letter_request import LetterRequest
 from trust_recourse.report.pdf import pdf
 from trust_recourse.web import bodies
 from trust_recourse.web.problems import ProblemDetails

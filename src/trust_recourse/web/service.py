@@ -19,9 +19,9 @@ from trust_recourse.io.scalars import plain
 from trust_recourse.web import bodies
 from trust_recourse.web.auth import Auth
 from trust_recourse.web.body_limit import BodyLimit
-from trust_recourse.web.document import Worked, document
 from trust_recourse.web.ledger_routes import ledger_routes
 from trust_recourse.web.metrics import MEDIA, Counting, Counts
+from trust_recourse.web.openapi import Worked, document
 from trust_recourse.web.people import person_like
 from trust_recourse.web.policy import Policy
 from trust_recourse.web.problems import KINDS, PLACE, ProblemDetails, tell_problems

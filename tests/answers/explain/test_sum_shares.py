@@ -17,7 +17,7 @@ from laws import trees
 from trust_recourse import Feature, Recourse, Schema
 from trust_recourse.answers.explain import explain, places
 from trust_recourse.models import Additive
-from trust_recourse.models.sums.tables import Pair
+from trust_recourse.models.sums.dense_tables import Pair
 
 CARDS = ("points", "pairs")
 KINDS = (*trees.KINDS, *CARDS)

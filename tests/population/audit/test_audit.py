@@ -34,8 +34,8 @@ from trust_recourse.io.progress import Progress
 from trust_recourse.io.tables import FORMULA, as_csv
 from trust_recourse.population import batch
 from trust_recourse.population.audit import gather, intervals
+from trust_recourse.population.audit.audit_folder import BatchFolder
 from trust_recourse.population.audit.counts import NONE, OPEN, REACHED, Group
-from trust_recourse.population.audit.folder import BatchFolder
 from trust_recourse.population.audit.groups import (
     MOST_CROSSED,
     Column,
@@ -47,7 +47,7 @@ from trust_recourse.population.audit.permutation_test import dealt_out
 from trust_recourse.population.audit.sampled_search import Sampled, SampledStep, Some, _people
 from trust_recourse.question import Question
 from trust_recourse.question.cost import Cost
-from trust_recourse.report.audit import levels, points
+from trust_recourse.report.audit_page import levels, points
 from trust_recourse.report.content import TableBlock
 from worlds import paper_machine
 

@@ -34,7 +34,8 @@ from typer.testing import CliRunner
 from trust_recourse import NearNeighbours, Recourse, Schema
 from trust_recourse.cli import app
 from trust_recourse.population import batch
-from trust_recourse.population.batch import BatchError, Job, TableError, answer, folder
+from trust_recourse.population.batch import BatchError, Job, TableError, answer
+from trust_recourse.population.batch import batch_folder as folder
 from trust_recourse.population.batch.people import PartSpan
 from trust_recourse.question import Question
 from trust_recourse.question.cost import Cost

@@ -4,24 +4,24 @@ Gathering needs no matplotlib. Drawing takes axes, or makes its own on a figure 
 knows of; it never shows, closes or changes anything else.
 """
 
-from trust_recourse.answers.plot.audit import AskedInfo as AskedInfo
-from trust_recourse.answers.plot.audit import CurvesInfo as CurvesInfo
-from trust_recourse.answers.plot.audit import ForestInfo as ForestInfo
-from trust_recourse.answers.plot.audit import LevelsInfo as LevelsInfo
-from trust_recourse.answers.plot.audit import asked_info as asked_info
-from trust_recourse.answers.plot.audit import curves_info as curves_info
-from trust_recourse.answers.plot.audit import draw_asked as draw_asked
-from trust_recourse.answers.plot.audit import draw_curves as draw_curves
-from trust_recourse.answers.plot.audit import draw_forest as draw_forest
-from trust_recourse.answers.plot.audit import draw_levels as draw_levels
-from trust_recourse.answers.plot.audit import forest_info as forest_info
-from trust_recourse.answers.plot.audit import levels_info as levels_info
+from trust_recourse.answers.plot.audit_plot import AskedInfo as AskedInfo
+from trust_recourse.answers.plot.audit_plot import CurvesInfo as CurvesInfo
+from trust_recourse.answers.plot.audit_plot import ForestInfo as ForestInfo
+from trust_recourse.answers.plot.audit_plot import LevelsInfo as LevelsInfo
+from trust_recourse.answers.plot.audit_plot import asked_info as asked_info
+from trust_recourse.answers.plot.audit_plot import curves_info as curves_info
+from trust_recourse.answers.plot.audit_plot import draw_asked as draw_asked
+from trust_recourse.answers.plot.audit_plot import draw_curves as draw_curves
+from trust_recourse.answers.plot.audit_plot import draw_forest as draw_forest
+from trust_recourse.answers.plot.audit_plot import draw_levels as draw_levels
+from trust_recourse.answers.plot.audit_plot import forest_info as forest_info
+from trust_recourse.answers.plot.audit_plot import levels_info as levels_info
 from trust_recourse.answers.plot.automaton import AutomatonInfo as AutomatonInfo
 from trust_recourse.answers.plot.automaton import automaton_info as automaton_info
 from trust_recourse.answers.plot.automaton import draw_automaton as draw_automaton
-from trust_recourse.answers.plot.frontier import FrontierInfo as FrontierInfo
-from trust_recourse.answers.plot.frontier import draw_frontier as draw_frontier
-from trust_recourse.answers.plot.frontier import frontier_info as frontier_info
+from trust_recourse.answers.plot.frontier_plot import FrontierInfo as FrontierInfo
+from trust_recourse.answers.plot.frontier_plot import draw_frontier as draw_frontier
+from trust_recourse.answers.plot.frontier_plot import frontier_info as frontier_info
 from trust_recourse.answers.plot.reliability import ReliabilityInfo as ReliabilityInfo
 from trust_recourse.answers.plot.reliability import draw_reliability as draw_reliability
 from trust_recourse.answers.plot.reliability import reliability_info as reliability_info

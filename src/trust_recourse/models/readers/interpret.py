@@ -25,8 +25,8 @@ from trust_recourse.models.readers.columns import Columns, UnreadableError, orde
 from trust_recourse.models.readers.fitted_state import attributes
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.classes import ClassSums
+from trust_recourse.models.sums.dense_tables import Pair
 from trust_recourse.models.sums.ensemble import labels, listed
-from trust_recourse.models.sums.tables import Pair
 from trust_recourse.schema import Feature, Schema
 
 NAMES = ("ExplainableBoostingClassifier",)

@@ -24,9 +24,9 @@ from trust_recourse.models.grid import Grid
 from trust_recourse.models.log_odds_margin import logistic
 from trust_recourse.models.seam import Score, of_class
 from trust_recourse.models.sums.attributions import PointAttribution
+from trust_recourse.models.sums.dense_tables import Pair
 from trust_recourse.models.sums.kernels import SumKernel
 from trust_recourse.models.sums.sum import Sum
-from trust_recourse.models.sums.tables import Pair
 from trust_recourse.question import decided
 from trust_recourse.schema import Schema
 from trust_recourse.schema.multiples import ratio

@@ -23,8 +23,8 @@ from trust_recourse.models.attribution import BoxAttribution
 from trust_recourse.models.statements import statement
 
 if TYPE_CHECKING:
+    from trust_recourse.models.sums.dense_tables import Pair
     from trust_recourse.models.sums.layout import Leaves
-    from trust_recourse.models.sums.tables import Pair
 
 
 @dataclass(frozen=True, eq=False)

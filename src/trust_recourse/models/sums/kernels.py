@@ -25,8 +25,8 @@ import numpy as np
 from trust_recourse import _native
 from trust_recourse.io.arrays import Floats, Ints
 from trust_recourse.models.kernel import Kernel
+from trust_recourse.models.sums.dense_tables import P, Pair, atoms_of, table_layout
 from trust_recourse.models.sums.layout import TERM_LEAF, H, T, told
-from trust_recourse.models.sums.tables import P, Pair, atoms_of, table_layout
 
 
 class SumKernel(Kernel):

@@ -14,8 +14,8 @@ import numpy as np
 
 from trust_recourse.models.regridding import common, within
 from trust_recourse.models.sums.additive import Additive
+from trust_recourse.models.sums.dense_tables import Pair
 from trust_recourse.models.sums.ensemble import Link, SumModel, Tree
-from trust_recourse.models.sums.tables import Pair
 
 
 def mean_of_trees(models: Sequence[SumModel]) -> SumModel:

@@ -25,9 +25,9 @@ from trust_recourse import _native
 from trust_recourse.io.arrays import Bools, Floats, Ints
 from trust_recourse.models.grid import Grid
 from trust_recourse.models.reduced_cost import excess_of, limit_of
+from trust_recourse.models.sums.dense_tables import atoms_of
 from trust_recourse.models.sums.kernels import Tables
 from trust_recourse.models.sums.layout import FIRST, TERM_LEAF, D, H, LeafLists, T, compact
-from trust_recourse.models.sums.tables import atoms_of
 
 ROUNDS = 6  # of sweeps or the LP, and fixing
 FEW = 0.05  # of the cells: less than that fixed in a round ends it

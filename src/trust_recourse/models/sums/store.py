@@ -27,8 +27,8 @@ from trust_recourse.models.model_file import (
 )
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.classes import ClassSums
+from trust_recourse.models.sums.dense_tables import Pair
 from trust_recourse.models.sums.ensemble import Calibration, Link, SumModel, Tree, longest, together
-from trust_recourse.models.sums.tables import Pair
 from trust_recourse.schema import Schema
 
 TREES = {

@@ -22,10 +22,10 @@ from trust_recourse.io.arrays import Cells, Floats, Ints
 from trust_recourse.models.grid import Grid
 from trust_recourse.models.regridding import Regridded, Weighted, numbered, rows_of
 from trust_recourse.models.scores import BoundedSum, Fewer, Scores
+from trust_recourse.models.sums.dense_tables import Pair
 from trust_recourse.models.sums.kernels import SumKernel, Tables, Terms
 from trust_recourse.models.sums.layout import LeafLists, Leaves, layout
 from trust_recourse.models.sums.reduce import Asked, reduced_leaves
-from trust_recourse.models.sums.tables import Pair
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from trust_recourse.population.audit.folder import NEW, OWN, BatchFolder
+from trust_recourse.population.audit.audit_folder import NEW, OWN, BatchFolder
 from trust_recourse.population.audit.groups import Floats, Grouping, Ints, Often
 
 REACHED = ("optimal", "feasible", "already_met")

@@ -12,8 +12,9 @@ import numpy as np
 
 from trust_recourse.io.progress import Progress
 from trust_recourse.io.wording import near, some
+from trust_recourse.population.audit.audit_folder import BatchFolder
+from trust_recourse.population.audit.audit_request import AuditRequest, Bands
 from trust_recourse.population.audit.counts import FEW, Group, of, tallied
-from trust_recourse.population.audit.folder import BatchFolder
 from trust_recourse.population.audit.groups import MOST, Floats, Grouping, groupings
 from trust_recourse.population.audit.intervals import (
     LEVEL,
@@ -22,13 +23,12 @@ from trust_recourse.population.audit.intervals import (
     apart,
     measured,
 )
-from trust_recourse.population.audit.request import AuditRequest, Bands
+from trust_recourse.population.audit.rate_tables import AuditTables, jsonable
 from trust_recourse.population.audit.sampled_search import Asking, Sampled, deepened
-from trust_recourse.population.audit.tables import AuditTables, jsonable
 from trust_recourse.question.cost import Cost
 
 if TYPE_CHECKING:
-    from trust_recourse.report.audit import AuditPage
+    from trust_recourse.report.audit_page import AuditPage
 
 COMPARED = ("refused", "reach", "none", "mean_cost", "capped_cost", "changes")
 CAP = 0.9  # the cap on a cost is what this share of all who can pay at most
@@ -194,7 +194,7 @@ class Audit(AuditTables):
 
     def page(self, *, organisation: str = "", pictures: bool = True) -> AuditPage:
         """All of it to read: `text()`, `html()`, `pdf(path)`, or `save(path)` by its ending."""
-        from trust_recourse.report.audit import audit_page
+        from trust_recourse.report.audit_page import audit_page
 
         return audit_page(self, organisation=organisation, pictures=pictures)
 

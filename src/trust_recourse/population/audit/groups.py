@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from trust_recourse.answers.many import UNANSWERED
 from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import near, some, written
-from trust_recourse.population.audit.folder import OWN, BatchFolder
-from trust_recourse.population.audit.request import Bands
+from trust_recourse.population.audit.audit_folder import OWN, BatchFolder
+from trust_recourse.population.audit.audit_request import Bands
 from trust_recourse.schema import Feature
 
 Ints: TypeAlias = NDArray[np.int64]

@@ -23,8 +23,8 @@ from trust_recourse.answers.result import Result
 from trust_recourse.certificate import cost_parts
 from trust_recourse.io.progress import Progress
 from trust_recourse.models.readers.read_model import as_read
+from trust_recourse.population.audit.audit_folder import OWN, BatchFolder
 from trust_recourse.population.audit.counts import NONE, REACHED, STATUSES, people_of
-from trust_recourse.population.audit.folder import OWN, BatchFolder
 from trust_recourse.population.audit.groups import Grouping, Ints, meant
 from trust_recourse.population.audit.intervals import Estimate, mean_cost, share
 from trust_recourse.question import Option, Question

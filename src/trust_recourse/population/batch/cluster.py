@@ -16,7 +16,7 @@ from dask.utils import key_split
 from distributed import Client, KilledWorker, as_completed
 from distributed.comm.core import CommClosedError
 
-from trust_recourse.population.batch.folder import BatchError
+from trust_recourse.population.batch.batch_folder import BatchError
 from trust_recourse.population.batch.people import Part
 from trust_recourse.population.batch.run import AHEAD, Answered, PartWork, answered
 

@@ -19,7 +19,7 @@ from trust_recourse.certificate import cost_parts
 from trust_recourse.io import subprocesses
 from trust_recourse.io.tables import TableError
 from trust_recourse.population.batch.answer import Job, answer, unanswered
-from trust_recourse.population.batch.folder import (
+from trust_recourse.population.batch.batch_folder import (
     FORMAT,
     KIND,
     BatchError,

@@ -25,7 +25,7 @@ import numpy as np
 from trust_recourse.answers.explain import explainable, feature_shares
 from trust_recourse.io.scalars import Floats
 from trust_recourse.io.wording import floored, in_few_digits, near, some
-from trust_recourse.report.letter.request import Method as Method
+from trust_recourse.report.letter.letter_request import Method as Method
 
 if TYPE_CHECKING:
     from trust_recourse.answers.result import Result

@@ -29,7 +29,7 @@ from trust_recourse.models.readers.library import ClassSums
 from trust_recourse.models.readers.read_model import own_threshold
 from trust_recourse.question import Question
 from trust_recourse.report.model.baselines import baselines
-from trust_recourse.report.model.calibration import (
+from trust_recourse.report.model.calibration_check import (
     CURVES,
     Calibration,
     check_calibration,

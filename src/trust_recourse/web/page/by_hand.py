@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from trust_recourse.web.page.form import Form, meanings
+from trust_recourse.web.page.texts import doubt
 from trust_recourse.web.page.widgets import heading, note, press, tell
-from trust_recourse.web.page.words import doubt
 
 if TYPE_CHECKING:
     from trust_recourse.web.page.session import Session

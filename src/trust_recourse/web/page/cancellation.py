@@ -11,7 +11,7 @@ from nicegui import background_tasks, ui
 
 from trust_recourse.io.cancel import Cancelled
 from trust_recourse.question.vocabulary import reworded
-from trust_recourse.web.page.settings import field_name
+from trust_recourse.web.page.settings_panel import field_name
 from trust_recourse.web.problems import meant_for_people
 from trust_recourse.web.state import Busy, TooLong
 

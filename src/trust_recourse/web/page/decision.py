@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from trust_recourse.question import Target
-from trust_recourse.web.page.settings import also
+from trust_recourse.web.page.settings_panel import also
+from trust_recourse.web.page.texts import percent
 from trust_recourse.web.page.widgets import heading, note, tell, warning
-from trust_recourse.web.page.words import percent
 
 if TYPE_CHECKING:
     from trust_recourse.question import Question

@@ -11,7 +11,7 @@ from trust_recourse.web.page.widgets import grid, heading, note, status_line
 
 if TYPE_CHECKING:
     from trust_recourse.web.page.accepted import Difference
-    from trust_recourse.web.page.people import PeopleTable
+    from trust_recourse.web.page.people_panel import PeopleTable
     from trust_recourse.web.page.session import Session
 
 

@@ -13,7 +13,7 @@ from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import unbroken, written
 from trust_recourse.schema.derived import filled
 from trust_recourse.web.page.features import FeatureList
-from trust_recourse.web.page.words import follows
+from trust_recourse.web.page.texts import follows
 
 if TYPE_CHECKING:
     import pandas as pd

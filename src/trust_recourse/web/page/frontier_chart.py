@@ -9,9 +9,9 @@ from nicegui import ui
 
 from trust_recourse.io.wording import signed
 from trust_recourse.web.page.cancellation import Latest
-from trust_recourse.web.page.question import next_level, steps
+from trust_recourse.web.page.question_panel import next_level, steps
+from trust_recourse.web.page.texts import cost, percent
 from trust_recourse.web.page.widgets import heading, note, press, status_line
-from trust_recourse.web.page.words import cost, percent
 
 if TYPE_CHECKING:
     import pandas as pd

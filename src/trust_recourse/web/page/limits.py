@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trust_recourse.web.page.words import span
+from trust_recourse.web.page.texts import span
 
 if TYPE_CHECKING:
     from trust_recourse import Feature

@@ -9,11 +9,11 @@ from nicegui import ui
 from trust_recourse.io.wording import unbroken
 from trust_recourse.web.page.accepted import SHOWN
 from trust_recourse.web.page.cancellation import Latest
+from trust_recourse.web.page.texts import percent
 from trust_recourse.web.page.widgets import heading, note, on_a_phone_go_to, press, status_line
-from trust_recourse.web.page.words import percent
 
 if TYPE_CHECKING:
-    from trust_recourse.web.page.people import FoundPage, Listed, PeopleTable
+    from trust_recourse.web.page.people_panel import FoundPage, Listed, PeopleTable
     from trust_recourse.web.page.session import Session
 
 

@@ -13,16 +13,16 @@ from trust_recourse.web.page.cards import Cards
 from trust_recourse.web.page.compare import Compare
 from trust_recourse.web.page.decision import AskingPanel, Decision
 from trust_recourse.web.page.differences import Differences
-from trust_recourse.web.page.exports import Exports
+from trust_recourse.web.page.downloads import Exports
 from trust_recourse.web.page.frontier_chart import FrontierChart
 from trust_recourse.web.page.locks import Conditions, Freed, Locks
-from trust_recourse.web.page.people import PeopleTable
+from trust_recourse.web.page.people_panel import PeopleTable
 from trust_recourse.web.page.picker import Picker
-from trust_recourse.web.page.reasons import Reasons
+from trust_recourse.web.page.reasons_panel import Reasons
 from trust_recourse.web.page.session import Session
-from trust_recourse.web.page.settings import Settings
+from trust_recourse.web.page.settings_panel import Settings
+from trust_recourse.web.page.texts import ABOUT
 from trust_recourse.web.page.what_if import WhatIf
-from trust_recourse.web.page.words import ABOUT
 
 if TYPE_CHECKING:
     from trust_recourse import Option

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from trust_recourse.question import Question, Target
-from trust_recourse.web.page.question import PersonQuestion, find
+from trust_recourse.web.page.question_panel import PersonQuestion, find
 from trust_recourse.web.problems import ProblemDetails
 from trust_recourse.web.questions import within
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from trust_recourse import Feature, Option, Recourse, Result
     from trust_recourse.question import Limit
-    from trust_recourse.web.page.people import PeopleTable
+    from trust_recourse.web.page.people_panel import PeopleTable
     from trust_recourse.web.state import AppState
 
 MOST = 1 - 1e-9  # a target lies below 1

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trust_recourse.cli.errors import InputError, pair
+from trust_recourse.cli.exit_codes import InputError, pair
 from trust_recourse.cli.options import option_of, options_of
 from trust_recourse.io.tables import read
 from trust_recourse.question.vocabulary import OTHERS, PARTS, RULES, TIME_LIMIT, QuestionFields

@@ -10,13 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from trust_recourse.population.batch.folder import (
-    MANIFEST,
-    manifest,
-    part_name,
-    read_part,
-)
-from trust_recourse.population.batch.folder import parts as whole
+from trust_recourse.population.batch.batch_folder import MANIFEST, manifest, part_name, read_part
+from trust_recourse.population.batch.batch_folder import parts as whole
 from trust_recourse.question import Question
 from trust_recourse.schema import Schema
 

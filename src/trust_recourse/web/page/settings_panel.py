@@ -11,8 +11,8 @@ from trust_recourse.question import Question
 from trust_recourse.question.cost import Cost
 from trust_recourse.question.vocabulary import PARTS, outside, reworded
 from trust_recourse.search.engines import Engine
+from trust_recourse.web.page.texts import STANDS
 from trust_recourse.web.page.widgets import note, status_line
-from trust_recourse.web.page.words import STANDS
 
 if TYPE_CHECKING:
     from trust_recourse.web.page.session import Session

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from trust_recourse import Status
 from trust_recourse.answers import text
 from trust_recourse.io import wording
-from trust_recourse.web.page.question import must_stay_missing
+from trust_recourse.web.page.question_panel import must_stay_missing
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from trust_recourse import Feature, Result, Schema
-    from trust_recourse.web.page.question import PersonQuestion
+    from trust_recourse.web.page.question_panel import PersonQuestion
 
 ABOUT = (
     "All of this is about the model, not about the world: it says what the model would answer, not "
