@@ -307,8 +307,55 @@ def layers():
     return ax.figure
 
 
+PATH = (
+    # package, on the way down, on the way up
+    ("answers", "Recourse.find checks the question\nand that the model is still the same",
+     "an Option in the person's values;\ncost and confidence are computed again"),
+    ("schema", "reads the person and computes\nthe allowed values",
+     "checks the action set and the relations"),
+    ("search", "chooses the engine; finds the cheapest\nvalue of each cell",
+     "checks every point found"),
+    ("models", "removes cells that no cheaper answer\nuses; prepares the bounds",
+     "computes the score of a point\nin the library's own floats"),
+)  # fmt: skip
+
+
+def question():
+    """The path of a question, down through the packages and up again."""
+    (ax,) = new_axes((7.2, 4.6))
+    left, right, width = 1.6, 6.2, 4.3
+    for at, (package, down, up) in enumerate(PATH):
+        ax.text(left - 0.25, -at + 0.5, package, ha="right", va="center", weight="bold")
+        for corner, words in ((left, down), (right, up)):
+            ax.add_patch(
+                Rectangle((corner, -at + 0.15), width, 0.7, fc=SKY, alpha=0.35, ec=BLACK, lw=0.6)
+            )
+            ax.text(corner + width / 2, -at + 0.5, words, ha="center", va="center", fontsize=8)
+    bottom = -len(PATH)
+    ax.add_patch(
+        Rectangle(
+            (left, bottom + 0.15), right + width - left, 0.7, fc=GREY, alpha=0.35, ec=BLACK, lw=0.6
+        )
+    )
+    ax.text(left - 0.25, bottom + 0.5, "_native", ha="right", va="center", weight="bold")
+    words = "branch and bound: splits boxes, asks the kernel for bounds, discards boxes"
+    ax.text((left + right + width) / 2, bottom + 0.5, words, ha="center", va="center", fontsize=8)
+    for at in range(len(PATH)):
+        top, end = -at + 0.15, -at - 0.15
+        for x, ends in ((left + width / 2, (end, top)), (right + width / 2, (top, end))):
+            ax.annotate(
+                "", (x, ends[0]), (x, ends[1]), arrowprops={"arrowstyle": "->", "color": BLACK}
+            )
+    for x, words in ((left, "question"), (right, "answer")):
+        ax.text(x + width / 2, 1.1, words, ha="center", va="center", fontsize=9)
+    ax.set(xlim=(0, right + width + 0.1), ylim=(bottom, 1.3))
+    ax.set_axis_off()
+    return ax.figure
+
+
 SKETCHES = {
     "layers.png": layers,
+    "question.png": question,
     "cells.png": cells,
     "clause.png": clause,
     "boxes.png": boxes,
