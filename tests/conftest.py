@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import datetime
 import itertools
 import os
 import shutil
@@ -21,14 +20,8 @@ from hypothesis import HealthCheck, settings
 
 import postgres
 from trust_recourse import PTMClassifier, haberman
-from trust_recourse.io import clock
 from trust_recourse.models.readers import library as sums
 from worlds import paper_machine
-
-# the day on which a run began, at noon: no test meets midnight
-_START = datetime.datetime.now(datetime.UTC)
-_TO_NOON = _START.replace(hour=12, minute=0) - _START
-clock.now = lambda: datetime.datetime.now(datetime.UTC) + _TO_NOON
 
 settings.register_profile(
     "laws",

@@ -74,10 +74,16 @@ EU = {
     "authority": "Berliner Beauftragte für Datenschutz, 10555 Berlin",
     "sources": "Example Bureau",
 }
-TODAY = clock.today()
-NOW = {"dated": TODAY, "valid_until": TODAY + datetime.timedelta(30)}
-ASKED = {**US, "received": TODAY, "score_date": TODAY}  # today
 SCORE = [name for name in US if name.startswith("score")]
+
+
+def of_today():
+    """The dates of a letter that goes out today; never of the day on which the run began."""
+    return {"dated": clock.today(), "valid_until": clock.today() + datetime.timedelta(30)}
+
+
+def asked_today():
+    return {**US, "received": clock.today(), "score_date": clock.today()}
 
 
 def flat(printed):
@@ -349,16 +355,16 @@ def test_thirty_days_and_not_a_day_more_unless_late_is_said():
 
 def test_a_day_of_the_past_on_the_notice_stops_no_clock():
     def back(days):
-        return TODAY - datetime.timedelta(days)
+        return clock.today() - datetime.timedelta(days)
 
-    until = {"valid_until": NOW["valid_until"]}
+    until = {"valid_until": of_today()["valid_until"]}
     for received, goes in ((back(31), False), (back(30), True)):
         fields = {**US, "received": received, "score_date": received}
         how = {**until, "dated": back(20)}
         if goes:
             assert letter_by(USProfile(**fields), **how).record()["days"] == 30
             continue
-        with pytest.raises(LateLetterError, match=f"go out on {TODAY}, 31 days after"):
+        with pytest.raises(LateLetterError, match=f"go out on {clock.today()}, 31 days after"):
             letter_by(USProfile(**fields), **how)
         late = letter_by(USProfile(**fields, late=True), **how).record()
         assert (late["dated"], late["days"], late["late"]) == (str(back(20)), 31, True)
@@ -366,13 +372,13 @@ def test_a_day_of_the_past_on_the_notice_stops_no_clock():
 
 def test_a_ledger_records_no_notice_as_in_time_that_is_not(tmp_path):
     _, X, result = world()
-    soon = {**ASKED, "received": TODAY - datetime.timedelta(29)}
+    soon = {**asked_today(), "received": clock.today() - datetime.timedelta(29)}
     with Ledger(tmp_path / "promises.db", key="a long secret for a test") as ledger:
         promise = ledger.promise(result, subject="1", days=90)
-        how = {**GIVEN, **NOW, "reference": X, "promise": promise}
+        how = {**GIVEN, **of_today(), "reference": X, "promise": promise}
         record = letter(result, **how, profile=USProfile(**soon)).record()
         ledger.record_letter(promise.id, record)
-        noon = datetime.datetime.combine(TODAY, datetime.time(12), datetime.UTC)
+        noon = datetime.datetime.combine(clock.today(), datetime.time(12), datetime.UTC)
         check_letter(promise, record, noon + datetime.timedelta(1))
         with pytest.raises(LedgerError, match=r"in time, which it was until .*; write it anew"):
             check_letter(promise, record, noon + datetime.timedelta(3))
@@ -574,8 +580,8 @@ def guarded():
 
 def test_a_protected_reason_is_neither_dropped_nor_sent_but_decided_and_recorded(tmp_path):
     result, X = guarded()
-    given = {**GIVEN, **NOW, "reference": X}
-    for profile in (USProfile(**ASKED), EUProfile(**EU)):
+    given = {**GIVEN, **of_today(), "reference": X}
+    for profile in (USProfile(**asked_today()), EUProfile(**EU)):
         with pytest.raises(ProtectedReasonError) as stopped:
             letter(result, **given, profile=profile)
         assert stopped.value.names == ["home"]
@@ -693,12 +699,12 @@ def test_a_ledger_records_no_letter_that_says_otherwise_than_its_promise(tmp_pat
     other = result.recourse.find({**result.factual, "job": 2}, 0.5)
     with Ledger(tmp_path / "promises.db", key="a long secret for a test") as ledger:
         promise = ledger.promise(result, subject="1", days=60)
-        signed = {**GIVEN, **NOW, **how, "reviewed_by": "Jo Doe"}
+        signed = {**GIVEN, **of_today(), **how, "reviewed_by": "Jo Doe"}
         day = datetime.timedelta(2)
         for answers, change, said in (
             (result, {"valid_until": "2099-01-31"}, "holds until .* only"),
-            (result, {"dated": TODAY + day}, "that day is to come, it is"),
-            (result, {"dated": TODAY - day}, "was made on .*, after that"),
+            (result, {"dated": clock.today() + day}, "that day is to come, it is"),
+            (result, {"dated": clock.today() - day}, "was made on .*, after that"),
             (other, {}, "is of other values"),
             (result, {}, "offers ranges of values, which promise .* does not hold"),
         ):
@@ -732,7 +738,7 @@ def test_a_ledger_records_no_letter_that_says_otherwise_than_its_promise(tmp_pat
 def test_a_letter_under_a_promise_offers_that_option_alone(tmp_path):
     _, X, result = world()
     assert len(result.options) == 2
-    how = {**GIVEN, **NOW, "reference": X}
+    how = {**GIVEN, **of_today(), "reference": X}
     both = letter(result, **how)
     assert len(both.offers) == 2
     with Ledger(tmp_path / "promises.db", key="a long secret for a test") as ledger:
@@ -761,13 +767,13 @@ def test_an_invented_record_of_a_notice_is_refused(tmp_path):
     _, X, result = world()
     with Ledger(tmp_path / "promises.db", key="a long secret for a test") as ledger:
         promise = ledger.promise(result, 0, subject="1", days=60)
-        before = TODAY - datetime.timedelta(5)
+        before = clock.today() - datetime.timedelta(5)
         made = letter(
             result,
-            **{**GIVEN, **NOW},
+            **{**GIVEN, **of_today()},
             reference=X,
             promise=promise,
-            profile=USProfile(**{**ASKED, "received": before}),
+            profile=USProfile(**{**asked_today(), "received": before}),
         ).record()
         assert made["days"] > 0
         earlier = datetime.date.fromisoformat(made["received"]) - datetime.timedelta(days=60)
@@ -782,7 +788,7 @@ def test_an_invented_record_of_a_notice_is_refused(tmp_path):
 def test_another_way_is_not_proved_the_smallest_and_keeps_its_number(tmp_path):
     recourse, X, first = world()
     result = recourse.find(dict(first.factual), [0.5, 0.6], n_options=3)
-    how, targets = {**GIVEN, **NOW, "reference": X}, [each.target for each in result.options]
+    how, targets = {**GIVEN, **of_today(), "reference": X}, [each.target for each in result.options]
     others = [at for at, target in enumerate(targets) if target in targets[:at]]
     assert others
     assert all(result.options[at].status is Status.OPTIMAL for at in others)
@@ -804,7 +810,7 @@ def test_another_way_is_not_proved_the_smallest_and_keeps_its_number(tmp_path):
 
 def test_a_letter_of_a_promise_is_by_its_decision(tmp_path):
     recourse, X, result = world()
-    person, how = dict(result.factual), {**GIVEN, **NOW, "reference": X}
+    person, how = dict(result.factual), {**GIVEN, **of_today(), "reference": X}
     other = Recourse(recourse.model, recourse.schema, wanted=0)
     with Ledger(tmp_path / "promises.db", key="a long secret for a test") as ledger:
         promise = ledger.promise(result, subject="1", days=60)
@@ -828,7 +834,7 @@ def test_a_letter_of_a_promise_is_by_its_decision(tmp_path):
 
 def test_a_letter_offers_no_wider_ranges_than_its_promise(tmp_path):
     recourse, X, result = world()
-    person, how = dict(result.factual), {**GIVEN, **NOW, "reference": X}
+    person, how = dict(result.factual), {**GIVEN, **of_today(), "reference": X}
     narrow = recourse.find(person, 0.5, limits={"job": (1, 10)})
     wide = recourse.find(person, 0.5)
     with Ledger(tmp_path / "promises.db", key="a long secret for a test") as ledger:
@@ -924,7 +930,7 @@ def test_the_command_from_a_file_of_fields_to_the_ledger(tmp_path, monkeypatch):
         "reference, address, agency, received, consumer_report; give fields by --field "
         "NAME=VALUE, or in a file by --fields, and rows by --reference"
     )
-    long = TODAY - datetime.timedelta(48)
+    long = clock.today() - datetime.timedelta(48)
     ask += ("--fields", "bank.yaml", "--field", f"received={long}", "--field",
             "consumer_report=no", "--reference", "applicants.csv")  # fmt: skip
     assert "say so: --late" in run(*ask).output
@@ -939,7 +945,7 @@ def test_the_command_from_a_file_of_fields_to_the_ledger(tmp_path, monkeypatch):
     ask += ("--reviewed-by", "Jo Doe")
     alone = run(*ask)
     assert "no ledger has it" in alone.output
-    ask += ("--valid-until", NOW["valid_until"])
+    ask += ("--valid-until", of_today()["valid_until"])
     late = run(*ask, "--valid-until", "2998-01-31", "--promise", promise, *book)
     assert re.search("promise .* holds until .* only", " ".join(late.output.split()))
     guarded()[0].recourse.find({**result.factual, "job": 2}, 0.5).save("other.json")
@@ -955,7 +961,8 @@ def test_the_command_from_a_file_of_fields_to_the_ledger(tmp_path, monkeypatch):
     assert "Ihr Antrag" in Path("d.txt").read_text()
     assert promise in Path("d.txt").read_text()
     shown = " ".join(run("ledger", "show", promise, *book).output.split())
-    told = f"letter of {TODAY}, profile us, in de; 48 days, late: application complete on {long}"
+    told = f"letter of {clock.today()}, profile us, in de; 48 days, late: "
+    told += f"application complete on {long}"
     assert f"{told}, the day of decision not given; 4 reasons by just-passed" in shown
     assert re.search(r"reason: debts by income 2\.5; usual 1\.3; weight 0\.\d+ \(R1\)", shown)
     assert "The seal was not tried with the key" not in shown
@@ -964,11 +971,11 @@ def test_the_command_from_a_file_of_fields_to_the_ledger(tmp_path, monkeypatch):
     files = ("--file", "d.txt", "--file", "bank.yaml")
     held = run("ledger", "show", promise, *book, *files[:2])
     assert held.exit_code == 0
-    assert f"d.txt: its letter of {TODAY}, SHA-256" in " ".join(held.output.split())
+    assert f"d.txt: its letter of {clock.today()}, SHA-256" in " ".join(held.output.split())
     held = run("ledger", "show", promise, *book, *files, "--json")
     assert held.exit_code == 1
     told = [each["recorded"] for each in json.loads(held.output)["files"]]
-    assert told == [f"its letter of {TODAY}", None]
+    assert told == [f"its letter of {clock.today()}", None]
     digest = hashlib.sha256(Path("d.txt").read_bytes()).hexdigest()
     assert (
         f"protected, and reviewed by Jo Doe: housing; reviewed by Jo Doe, and no reason: age; "
@@ -1005,7 +1012,7 @@ def test_the_command_says_which_options_a_promise_leaves_out(tmp_path, monkeypat
     made = run("ledger", "promise", *ask, "--subject", 1, "--option", 2, *book)
     promise = re.search("Promise ([0-9a-f]+)", made.output)[1]
     ask = ("letter", *ask, "--out", "n.txt", "--organisation", "Meadow Bank", "--contact", "Ann",
-           "--valid-until", NOW["valid_until"], "--promise", promise,
+           "--valid-until", of_today()["valid_until"], "--promise", promise,
            "--protected-reviewed", "age", "--reviewed-by", "Jo Doe")  # fmt: skip
     unknown = run(*ask)
     assert unknown.exit_code == 2
@@ -1182,7 +1189,10 @@ def test_a_letter_ends_no_later_in_the_day_than_its_promise(tmp_path):
             for days, ok in ((0, True), (1, False)):
                 until = last + datetime.timedelta(days=days)
                 made = letter(
-                    result, **{**GIVEN, **NOW, "valid_until": until}, reference=X, promise=promise
+                    result,
+                    **{**GIVEN, **of_today(), "valid_until": until},
+                    reference=X,
+                    promise=promise,
                 )
                 if ok:
                     ledger.record_letter(promise.id, made.record())

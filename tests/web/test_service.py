@@ -309,8 +309,7 @@ def test_the_letter_comes_as_text_html_and_pdf(asked):
 
 # ---------------------------------------------------------------- letters by a profile
 
-TODAY = clock.today()
-UNTIL = (TODAY + datetime.timedelta(30)).isoformat()
+UNTIL = (clock.today() + datetime.timedelta(30)).isoformat()
 FACTS = {
     "organisation": "Meadow Bank", "contact": "Ann Lee", "address": "1 Main Street, Springfield",
     "agency": "Federal Trade Commission, Washington", "consumer_report": False,
@@ -352,13 +351,13 @@ def notice(client, **more):
     ],
 )
 def test_fields_of_another_type_or_place_are_refused_in_words(notices, fields, words):
-    answer = notice(notices, profile="us", fields={"received": TODAY.isoformat(), **fields})
+    answer = notice(notices, profile="us", fields={"received": clock.today().isoformat(), **fields})
     assert words in json.dumps(told(answer, 422), ensure_ascii=False)
 
 
 def test_a_server_writes_by_every_profile_and_language(notices):
     reviewed = {"protected_reviewed": ["year"], "reviewed_by": "Jo Doe"}
-    us = {"profile": "us", "fields": {"received": TODAY.isoformat()}, **reviewed}
+    us = {"profile": "us", "fields": {"received": clock.today().isoformat()}, **reviewed}
     words = " ".join(notice(notices, **us).text.split())
     assert "We are unable to approve your application." in words
     assert "Meadow Bank, 1 Main Street, Springfield" in words
@@ -381,7 +380,7 @@ def test_a_server_s_notice_lacks_nothing_is_in_time_and_its_review_has_a_name(no
         "no letter: the profile us needs these fields too: valid_until, reference, address, "
         "agency, received, consumer_report"
     )
-    old = (TODAY - datetime.timedelta(31)).isoformat()
+    old = (clock.today() - datetime.timedelta(31)).isoformat()
     us = {"profile": "us", "fields": {"received": old}}
     problem = told(notice(notices, **us), 422)
     assert "31 days after the completed application" in problem["detail"]

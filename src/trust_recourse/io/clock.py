@@ -1,4 +1,4 @@
-"""What time it is. The library asks here and nowhere else, so that a test can hold the day still.
+"""What time it is. The library asks here and nowhere else, so that a test can set it.
 
 Call it as `clock.now()`, through the module.
 """
