@@ -27,7 +27,7 @@ from trust_recourse.schema import (
     SchemaError,
     rescaled,
 )
-from trust_recourse.schema.moves import why_not
+from trust_recourse.schema.actions import why_not
 
 NAN, INF = float("nan"), math.inf
 law = settings(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,19 +12,19 @@ import numpy as np
 import pandas as pd
 
 from trust_recourse.io.frames import Frame, as_given, as_pandas
-from trust_recourse.io.scalars import Floats, plain, same
+from trust_recourse.io.scalars import INF, Floats, plain, same
 from trust_recourse.io.wording import written
-from trust_recourse.schema.actions import FeatureActions
-from trust_recourse.schema.codes import Labels
-from trust_recourse.schema.encoding import Rows, as_array
+from trust_recourse.schema.encoding import Labels, Rows, as_array
 from trust_recourse.schema.errors import SchemaError, no_feature
-from trust_recourse.schema.feature import Feature
 from trust_recourse.schema.formula import Formula
-from trust_recourse.schema.multiples import nearest_multiple
+from trust_recourse.schema.multiples import before_rounding, nearest_multiple
 
 if TYPE_CHECKING:
+    from trust_recourse.schema.actions import FeatureActions
+    from trust_recourse.schema.feature import Feature
     from trust_recourse.schema.table import Schema
 
+MOST_COMBINED = 20_000  # values of the inputs of a derived column
 SHOWN = 3  # rows that an error names
 _NO_ROWS = pd.DataFrame({"column": pd.Series(dtype=object), "given": [], "computed": []})
 
@@ -94,6 +95,37 @@ class Follows:
         highs = dict(zip(self.formula.names, high.T, strict=True))
         return self.formula.between(lows, highs, self._own, self.base)
 
+    def allowed_raw(self, actions: Sequence[FeatureActions]) -> tuple[float, float]:
+        """After which number, up to which, it lies within its bounds, unrounded."""
+        low, high = actions[self.at].extent(-INF, INF) or (INF, -INF)
+        below = math.nextafter(low, -INF)
+        return before_rounding(below, self.step), before_rounding(high, self.step)
+
+    def computed(self, actions: Sequence[FeatureActions], limit: int) -> Floats:
+        """Values among which is all that it may become, ascending, the person's own too.
+
+        Those that its inputs make, where these are few enough to be combined; else the multiples
+        of its step that lie between.
+        """
+        mine, inputs = actions[self.at], [actions[g] for g in self.inputs]
+        try:
+            given = [each.values(MOST_COMBINED) for each in inputs]
+        except SchemaError:
+            given = []
+        if given and math.prod(map(len, given)) <= MOST_COMBINED:
+            rows = np.stack(np.meshgrid(*given, indexing="ij"), axis=-1).reshape(-1, len(given))
+            raw = np.unique(self.between(rows, rows)[0])
+            each = (nearest_multiple(value, self.step) for value in raw[np.isfinite(raw)].tolist())
+            made = {value for value in each if mine.allows(value)} | {mine.own}
+            return np.array(sorted(value for value in made if not math.isnan(value)))
+        ends = [each.extent(-INF, INF) or (each.own, each.own) for each in inputs]
+        low, high = self.between(*(np.array([side]) for side in zip(*ends, strict=True)))
+        if not low[0] <= high[0]:  # an input is missing, and so is what follows
+            return np.array([] if math.isnan(mine.own) else [mine.own])
+        first, last = (nearest_multiple(float(end[0]), self.step) for end in (low, high))
+        found = mine.values(limit, first, last)
+        return found[~np.isnan(found)]
+
     def always(self, box: Sequence[Floats], actions: FeatureActions) -> bool:
         """Say whether it may be what every row of a box of inputs makes it.
 
@@ -124,14 +156,6 @@ class Follows:
         ends = [nearest_multiple(float(end[0]), self.step) for end in self.between(low, high)]
         barred = any(ends[0] <= code <= ends[1] for code in actions.never)
         return actions.lower <= ends[0] <= ends[1] <= actions.upper and not barred
-
-
-def completed(codes: Floats, each: Sequence[Follows]) -> Floats:
-    """A row of codes, with the columns that follow from others."""
-    row = codes.copy()
-    for follows in each:
-        row[follows.at] = follows.value(row)
-    return row
 
 
 # ---------------------------------------------------------------- in a table

@@ -16,7 +16,7 @@ from trust_recourse.io.frames import Frame, Table
 from trust_recourse.io.scalars import Floats
 from trust_recourse.io.wording import some
 from trust_recourse.schema import derived, guard
-from trust_recourse.schema.action_set import ActionSet
+from trust_recourse.schema.actions import ActionSet
 from trust_recourse.schema.encoding import Encoding, Rows
 from trust_recourse.schema.errors import SchemaError, no_feature, refuse_repeated
 from trust_recourse.schema.feature import Feature
@@ -61,7 +61,8 @@ class Schema:
         if not self.features or not all(isinstance(f, Feature) for f in self.features):
             raise SchemaError(f"features: given {self.features!r}, expected at least one Feature")
         object.__setattr__(self, "encoding", Encoding(self.features))
-        refuse_repeated("features", self.names)
+        if len(self.encoding.places) < len(self.features):
+            refuse_repeated("features", self.names)
         object.__setattr__(self, "relations", tuple(map(read_relation, self.relations)))
         for relation in self.relations:
             if unknown := [name for name in relation.names if name not in self]:
@@ -71,8 +72,7 @@ class Schema:
             relation.check(self)
         for feature in self.derived:
             derived.refuse_wrong_derived(self, feature)
-        locked = {feature.name for feature in self.features if not feature.movable}
-        reasons = {name: why for name, why in self.reasons.items() if name in locked}
+        reasons = {n: why for n, why in self.reasons.items() if n in self and not self[n].movable}
         object.__setattr__(self, "reasons", reasons)
 
     @cached_property

@@ -22,15 +22,6 @@ QUANTILES = (0.05, 0.95)
 ALIKE = 1e-12  # of the greatest value: a smaller spread is the rounding of a constant
 
 
-def refuse_unknown_scale(scale: object) -> None:
-    """Refuse a scale that has no such name, with the one that was meant."""
-    known = get_args(Scale)
-    if scale not in known:
-        raise SchemaError(
-            f"scale={scale!r}; expected one of {', '.join(known)}{near(scale, known)}"
-        )
-
-
 def alike(low: float, high: float) -> bool:
     """Whether the least and the greatest value are the same but for rounding.
 
@@ -63,9 +54,9 @@ def spread(name: str, numbers: Floats, scale: Scale) -> float:
         raise SchemaError(
             f"column {name!r}: values from {low} to {high}; expected finite ones, less far apart"
         )
-    found = 0.0
     if alike(low, high):
         return 1.0
+    found = 0.0
     if scale == "mad":
         away = np.abs(numbers - np.median(numbers))
         found = float(np.median(away)) or float(away.mean())
@@ -88,13 +79,15 @@ def rescaled(schema: Schema, X: Rows, scale: Scale) -> Schema:
     >>> rescaled(Schema.infer(table), table, "mad")["x0"].scale
     1.0
     """
-    refuse_unknown_scale(scale)
-    columns = zip(schema.features, schema.encode(X).T, strict=True)
+    known = get_args(Scale)
+    if scale not in known:
+        expected = f"expected one of {', '.join(known)}{near(scale, known)}"
+        raise SchemaError(f"scale={scale!r}; {expected}")
     features = (
         replace(feature, scale=spread(feature.name, codes[~np.isnan(codes)], scale))
         if feature.numeric
         else feature
-        for feature, codes in columns
+        for feature, codes in zip(schema.features, schema.encode(X).T, strict=True)
     )
     return replace(schema, features=tuple(features))
 
