@@ -10,7 +10,15 @@ from functools import cached_property
 from typing import Any
 
 from trust_recourse.io.scalars import INF, Value, plain
-from trust_recourse.io.wording import punctuated, rounded, unit_of, with_unit, words_of, written
+from trust_recourse.io.wording import (
+    punctuated,
+    rounded,
+    some,
+    unit_of,
+    with_unit,
+    words_of,
+    written,
+)
 from trust_recourse.schema.actions import FeatureActions, Moves
 from trust_recourse.schema.checks import Direction, Kind, Monotone, Words, settle
 from trust_recourse.schema.encoding import Codes
@@ -91,6 +99,24 @@ class Feature:
 
     def __post_init__(self) -> None:
         settle(self)
+
+    def __str__(self) -> str:
+        bounded = self.numeric and self.bounds != (-INF, INF)
+        step = self.step if self.numeric and (self.kind, self.step) != ("integer", 1.0) else None
+        told = {
+            self.kind: True,
+            some(self.values): self.listed,
+            self.span(*self.bounds) if bounded else "": bounded,
+            f"in steps of {self.amount(step or 0.0)}": step,
+            f"follows from others ({self.derived})": self.derived,
+            "protected": self.protected,
+            "may not change": not self.mutable,
+            f"may only {self.direction}": self.direction,
+            f"by at least {self.amount(self.min_change or 0.0)}": self.min_change,
+            f"by at most {self.amount(self.max_change or 0.0)}": self.max_change,
+            f"not {', not '.join(self.forbidden)}": self.forbidden,
+        }
+        return f"{self.name}: {', '.join(text for text, holds in told.items() if holds)}"
 
     @property
     def title(self) -> str:

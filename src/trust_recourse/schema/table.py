@@ -38,8 +38,9 @@ from trust_recourse.schema.yaml_text import (
 class Schema:
     """What a table's columns mean, and what one person may change in it.
 
-    `features` has one `Feature` per column, in order; `relations` are `AtMost`, `Implication`, any
-    other `Relation`, or their text. `reasons` are those of the locks by `guarded`.
+    `features` has one `Feature` per column, in order, and `names` their names; `relations` are
+    `AtMost`, `Implication`, any other `Relation`, or their text. `reasons` are those of the locks
+    by `guarded`. `print` writes one line a feature.
 
     >>> people = pd.DataFrame({"age": [30, 64], "income": [900.5, 2100.0], "job": ["none", "day"]})
     >>> schema = Schema.infer(people).lock("age").update("income", direction="increase", unit="€")
@@ -49,11 +50,16 @@ class Schema:
     [[30.0, 900.5, 1.0], [64.0, 2100.0, 0.0]]
     >>> schema.action_set(people.iloc[0]).why_not([30, 800, 0])
     ('income must not fall below €900.5', 'income may only increase')
+    >>> print(schema)
+    age: integer, 30 to 64, may not change
+    income: number, €900.5 to €2,100, in steps of €0.1, may only increase
+    job: category, 'day', 'none'
     """
 
     features: tuple[Feature, ...]
     relations: tuple[Relation, ...] = ()
     reasons: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    names: tuple[str, ...] = field(init=False, compare=False, repr=False)
     encoding: Encoding = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -61,6 +67,7 @@ class Schema:
         if not self.features or not all(isinstance(f, Feature) for f in self.features):
             raise SchemaError(f"features: given {self.features!r}, expected at least one Feature")
         object.__setattr__(self, "encoding", Encoding(self.features))
+        object.__setattr__(self, "names", self.encoding.names)
         if len(self.encoding.places) < len(self.features):
             refuse_repeated("features", self.names)
         object.__setattr__(self, "relations", tuple(map(read_relation, self.relations)))
@@ -79,11 +86,6 @@ class Schema:
     def derived(self) -> tuple[Feature, ...]:
         """The features that follow from others."""
         return tuple(feature for feature in self.features if feature.derived)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The features' names, in order."""
-        return self.encoding.names
 
     def position(self, key: str | int) -> int:
         """Find the column of a feature by its name."""
@@ -118,6 +120,9 @@ class Schema:
             raise SchemaError(f"several features are labelled {given!r}: say {some(labelled)}")
         known = [*self.names, *(feature.title for feature in self)]
         raise SchemaError(no_feature(given, known, self.names))
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, (*self.features, *self.relations)))
 
     def __getitem__(self, key: str | int) -> Feature:
         return self.features[self.position(key)]

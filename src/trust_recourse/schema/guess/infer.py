@@ -54,6 +54,7 @@ def as_table(X: Any) -> pd.DataFrame:
 def features_of(X: Any, missing: MissingCodes) -> tuple[pd.DataFrame, tuple[Feature, ...]]:
     """A table with its features: see `Schema.infer`."""
     table = as_table(X)
+    _refuse_target(missing, len(table))
     everywhere = not isinstance(missing, Mapping)
     if missing is None or isinstance(missing, Mapping):
         named = missing or {}
@@ -65,6 +66,18 @@ def features_of(X: Any, missing: MissingCodes) -> tuple[pd.DataFrame, tuple[Feat
     codes = {n: scalars(named[n]) if n in named else () for n in table.columns}
     refuse_unfinished(table, codes)
     return table, tuple(inferred(table[n], codes[n], everywhere) for n in table.columns)
+
+
+def _refuse_target(missing: Any, rows: int) -> None:
+    """Refuse a column in place of codes: a target that was given next to the table."""
+    if np.ndim(missing) == 0:
+        return
+    codes = isinstance(missing, (list, tuple, np.ndarray)) and np.ndim(missing) == 1
+    if not codes or (len(missing) == rows and len(set(scalars(missing))) < rows):
+        raise SchemaError(
+            f"missing: given {type(missing).__name__} of {len(missing)} values, expected the codes "
+            "that mean missing, such as -9; a target is no part of a schema: Schema.infer(X)"
+        )
 
 
 def refuse_unfinished(table: pd.DataFrame, codes: Mapping[str, tuple[Any, ...]]) -> None:
