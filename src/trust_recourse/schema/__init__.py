@@ -14,8 +14,8 @@ from trust_recourse.schema.actions import ActionSet, FeatureActions
 from trust_recourse.schema.errors import SchemaError
 from trust_recourse.schema.feature import Feature
 from trust_recourse.schema.group_relations import FewChange, OneOf, Together
+from trust_recourse.schema.guess.infer import rescaled
 from trust_recourse.schema.guess.proposals import Proposal, proposals, proposed
-from trust_recourse.schema.guess.scale import rescaled
 from trust_recourse.schema.relations import AtMost, Implication, Relation
 from trust_recourse.schema.relaxations import RelaxedSchema
 from trust_recourse.schema.table import Schema

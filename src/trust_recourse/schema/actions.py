@@ -132,11 +132,6 @@ class FeatureActions:
         return (low, high) if low <= high else None
 
     @property
-    def ends(self) -> tuple[float, float]:
-        """The least and the greatest destination within the bounds; in reverse if there is none."""
-        return _ends(self.lower, self.upper, self.step, self.choices, self.never)
-
-    @property
     def free(self) -> bool:
         """Whether any other value than the person's own is allowed."""
         ends = self.extent(-INF, INF)
@@ -212,12 +207,11 @@ def _ends(
     choices: tuple[float, ...] | None,
     never: tuple[float, ...],
 ) -> tuple[float, float]:
-    nowhere = (INF, -INF)
-    if choices is None:
-        free = FeatureActions(math.nan, lower, upper, step, None, never)
-        return free.destinations(-INF, INF) or nowhere
-    inside = [code for code in choices if lower <= code <= upper]
-    return (inside[0], inside[-1]) if inside else nowhere
+    """The least and the greatest destination within the bounds; in reverse if there is none."""
+    if choices is not None:
+        choices = tuple(code for code in choices if lower <= code <= upper)
+    actions = FeatureActions(math.nan, lower, upper, step, choices, never)
+    return actions.destinations(-INF, INF) or (INF, -INF)
 
 
 # ---------------------------------------------------------------- the rules of one feature
@@ -397,7 +391,8 @@ class ActionSet:
     @cached_property
     def ends(self) -> Floats:
         """The least and the greatest destination of each feature; in reverse if there is none."""
-        return np.array([actions.ends for actions in self.actions]).T
+        each = ((a.lower, a.upper, a.step, a.choices, a.never) for a in self.actions)
+        return np.array([_ends(*rules) for rules in each]).T
 
     def allows(self, codes: Rows | Sequence[float]) -> bool:
         """Say whether this person may become this row, given as values by name or as codes."""
@@ -415,7 +410,7 @@ class ActionSet:
                 return False
         return all(
             each.always([box[g] for g in each.inputs], self.actions[each.at])
-            for each in (self.follows if self.schema.derived else ())
+            for each in self.follows
         )
 
     def why_not(self, codes: Rows | Sequence[float]) -> tuple[str, ...]:
@@ -434,7 +429,7 @@ class ActionSet:
         for feature, actions, value in zip(self.schema, self.actions, after, strict=True):
             if not actions.allows(value):
                 yield from why_not(feature, actions.own, value)
-        for each in self.follows if self.schema.derived else ():
+        for each in self.follows:
             computed = each.value(np.array(after))
             if not same(computed, after[each.at]):
                 feature = self.schema[each.at]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -161,34 +161,36 @@ class Follows:
 # ---------------------------------------------------------------- in a table
 
 
-def _computable(schema: Schema) -> Iterator[Feature]:
-    return (feature for feature in schema.derived if feature.computable)
+def _computed(schema: Schema, codes: Floats) -> Iterator[tuple[Feature, Floats]]:
+    """Each column that follows from others alone, and what they make it, unrounded."""
+    for feature in schema.derived:
+        if feature.computable:
+            columns = {n: codes[:, schema.position(n)] for n in _formula(feature).names}
+            yield feature, _formula(feature).at(columns, {}, 0.0)
+
+
+def _on_steps(feature: Feature, raw: Floats) -> Floats:
+    return np.array([nearest_multiple(value, feature.step) for value in raw.tolist()])
 
 
 def filled(schema: Schema, codes: Floats) -> Floats:
     """Rows of codes with the derived columns computed, but for those that move from their own."""
     rows = codes.copy()
-    for feature in _computable(schema):
-        columns = {name: rows[:, schema.position(name)] for name in _formula(feature).names}
-        rows[:, schema.position(feature.name)] = _on_steps(feature, columns)
+    for feature, raw in _computed(schema, codes):
+        rows[:, schema.position(feature.name)] = _on_steps(feature, raw)
     return rows
-
-
-def _on_steps(feature: Feature, columns: Mapping[str, Floats]) -> Floats:
-    """What a column's inputs make it, on its steps."""
-    raw = _formula(feature).at(columns, {}, 0.0).tolist()
-    return np.array([nearest_multiple(value, feature.step) for value in raw])
 
 
 def with_derived(schema: Schema, X: Frame) -> Frame:
     """See `Schema.with_derived`."""
     table = as_pandas(X)
-    lacking = [f for f in _computable(schema) if f.name not in table]
+    lacking = [f for f in schema.derived if f.computable and f.name not in table]
     for feature in lacking:
-        names = _formula(feature).names
-        if {*names} <= {*table.columns}:
-            columns = {n: schema[n].codes.encode(as_array(table[n]), table.index) for n in names}
-            made = feature.codes.decode(_on_steps(feature, columns))
+        formula = _formula(feature)
+        if {*formula.names} <= {*table.columns}:
+            given = ((name, as_array(table[name])) for name in formula.names)
+            columns = {name: schema[name].codes.encode(c, table.index) for name, c in given}
+            made = feature.codes.decode(_on_steps(feature, formula.at(columns, {}, 0.0)))
             table = table.assign(**{feature.name: made})
     return as_given(table, X) if lacking else X
 
@@ -197,7 +199,7 @@ def disagreements(schema: Schema, X: Rows) -> pd.DataFrame:
     """See `Schema.disagreements`."""
     codes, rows = schema.encode(X), X.index if isinstance(X, pd.DataFrame) else None
     labels = range(len(codes)) if rows is None else rows
-    found = [_disagreeing(schema, feature, codes, labels) for feature in _computable(schema)]
+    found = [*_disagreeing(schema, codes, labels)]
     for relation in schema.relations:
         odd, ones = relation.odd_rows(codes[:, [*map(schema.position, relation.names)]])
         columns = {"column": repr(relation), "given": ones[odd], "computed": 1.0}
@@ -205,24 +207,22 @@ def disagreements(schema: Schema, X: Rows) -> pd.DataFrame:
     return pd.concat([_NO_ROWS, *found]) if any(map(len, found)) else _NO_ROWS.copy()
 
 
-def _disagreeing(schema: Schema, feature: Feature, codes: Floats, labels: Labels) -> pd.DataFrame:
-    """The rows in which one derived column is not what it follows from."""
-    given = codes[:, schema.position(feature.name)]
-    values = {name: codes[:, schema.position(name)] for name in _formula(feature).names}
-    computed = _formula(feature).at(values, {}, 0.0)
-    near = (feature.step or 0.0) * (1 + 1e-9) + 1e-6 * np.abs(given) + 1e-12 * feature.scale
-    odd = ~(np.abs(given - computed) <= near) & ~np.isnan(given) & ~np.isnan(computed)
-    columns = {"column": feature.name, "given": given[odd], "computed": computed[odd]}
-    return pd.DataFrame(columns, index=np.asarray(labels)[odd])
+def _disagreeing(schema: Schema, codes: Floats, labels: Labels) -> Iterator[pd.DataFrame]:
+    """The rows in which each derived column is not what it follows from."""
+    for feature, computed in _computed(schema, codes):
+        given = codes[:, schema.position(feature.name)]
+        near = (feature.step or 0.0) * (1 + 1e-9) + 1e-6 * np.abs(given) + 1e-12 * feature.scale
+        odd = ~(np.abs(given - computed) <= near) & ~np.isnan(given) & ~np.isnan(computed)
+        columns = {"column": feature.name, "given": given[odd], "computed": computed[odd]}
+        yield pd.DataFrame(columns, index=np.asarray(labels)[odd])
 
 
 def refuse_disagreeing(schema: Schema, codes: Sequence[float]) -> None:
     """Refuse a person whose derived column is not what it follows from."""
-    for feature in _computable(schema):
-        odd = _disagreeing(schema, feature, np.array([codes]), range(1))
-        for given, computed in odd[["given", "computed"]].itertuples(index=False):
-            expected = f"expected {feature.derived}, which is {computed:.6g}"
-            raise SchemaError(f"column {feature.name!r}: given {written(given)}, {expected}")
+    for odd in _disagreeing(schema, np.array([codes]), range(1)):
+        for name, given, computed in odd.itertuples(index=False):
+            expected = f"expected {schema[name].derived}, which is {computed:.6g}"
+            raise SchemaError(f"column {name!r}: given {written(given)}, {expected}")
 
 
 def check_rows(schema: Schema, X: Rows, *, groups: bool = False) -> None:

@@ -102,9 +102,6 @@ class FewChange(_Group, Relation):
     def sentence(self, schema: Schema) -> str:
         return f"at most {self.most} of {self.titles(schema)} may change"
 
-    def possible(self, before: Row, box: Box) -> bool:
-        return sum(not each.any() for each in _staying(before, box)) <= self.most
-
     def always(self, before: Row, box: Box) -> bool:
         return sum(not each.all() for each in _staying(before, box)) <= self.most
 
@@ -149,10 +146,6 @@ class Together(_Group, Relation):
     def sentence(self, schema: Schema) -> str:
         return f"{self.titles(schema)} change together or not at all"
 
-    def possible(self, before: Row, box: Box) -> bool:
-        stays = _staying(before, box)
-        return all(each.any() for each in stays) or not any(each.all() for each in stays)
-
     def always(self, before: Row, box: Box) -> bool:
         stays = _staying(before, box)
         return all(each.all() for each in stays) or not any(each.any() for each in stays)
@@ -167,8 +160,8 @@ class Together(_Group, Relation):
         """Take back one of the changes, or make one that is lacking, as near as there is."""
         yield from _undone(before, after)
         for k, (own, now) in enumerate(zip(before, after, strict=True)):
-            if same(own, now):
-                yield from ((k, value) for value in itertools.islice(_nearest(actions[k]), 1))
+            if same(own, now) and (value := _other(actions[k])) is not None:
+                yield k, value
 
 
 @dataclass(frozen=True, repr=False)
@@ -217,12 +210,6 @@ class OneOf(_Group, Relation):
         few = "at most one" if self.at_most else "just one"
         return f"{few} of {self.titles(schema)} may be yes (1)"
 
-    def possible(self, before: Row, box: Box) -> bool:
-        return any(
-            all((codes == code).any() for codes, code in zip(box, row, strict=True))
-            for row in self._rows()
-        )
-
     def always(self, before: Row, box: Box) -> bool:
         """Say whether every row of a box keeps it: none of the features has a choice in it.
 
@@ -234,18 +221,11 @@ class OneOf(_Group, Relation):
         rows = itertools.product(*(codes.tolist() for codes in choices))
         return all(self.holds(before, row) for row in rows)
 
-    def _rows(self) -> Iterator[list[float]]:
-        """What the features may be together."""
-        n = len(self.members)
-        if self.at_most:
-            yield [0.0] * n
-        for k in range(n):
-            yield [float(j == k) for j in range(n)]
-
     def ways(self, before: Row, box: Box) -> Iterator[Way]:
-        """By each of them."""
-        for row in self._rows():
-            yield [only(codes == code) for codes, code in zip(box, row, strict=True)]
+        """By each of them, and by none."""
+        n = len(self.members)
+        for one in range(-self.at_most, n):
+            yield [only(codes == float(k == one)) for k, codes in enumerate(box)]
 
     def mended(self, before: Row, after: Row, actions: Sequence[FeatureActions]) -> Changes:
         """Turn one of them over."""
@@ -255,13 +235,11 @@ class OneOf(_Group, Relation):
                 yield k, other
 
 
-def _nearest(actions: FeatureActions) -> Iterator[float]:
-    """The other values, nearest first; of a number only the nearest on either side."""
+def _other(actions: FeatureActions) -> float | None:
+    """The nearest other value of a number, the first other one of a list."""
     own = actions.own
     if actions.choices is not None or math.isnan(own):
-        yield from (code for code in actions.values().tolist() if not same(code, own))
-        return
-    below = actions.destinations(-INF, math.nextafter(own, -INF))
-    above = actions.destinations(own, INF)
-    ends = ([below[1]] if below else []) + ([above[0]] if above else [])
-    yield from sorted(ends, key=lambda end: abs(end - own))
+        return next((code for code in actions.values().tolist() if not same(code, own)), None)
+    sides = actions.nearest(-INF, math.nextafter(own, -INF)), actions.nearest(own, INF)
+    known = (value for value in sides if value is not None)
+    return min(known, key=lambda value: abs(value - own), default=None)

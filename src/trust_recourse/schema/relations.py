@@ -80,8 +80,10 @@ class Relation(ABC):
     def possible(self, before: Row, box: Box) -> bool:
         """Say whether some row of a box keeps it.
 
-        The default tries every row; a kind for features of many values should override it.
+        The default goes by `ways`, and tries every row of a kind that gives none.
         """
+        if ways := [*self.ways(before, box)]:
+            return any(sum(float(gains.max()) for gains in way) >= 0.0 for way in ways)
         rows = itertools.product(*(codes.tolist() for codes in box))
         return any(self.holds(before, row) for row in rows)
 
@@ -173,10 +175,6 @@ class AtMost(_Pair, Relation):
     def sentence(self, schema: Schema) -> str:
         return f"{schema[self.a].title} must be at most {schema[self.b].title}"
 
-    def possible(self, before: Row, box: Box) -> bool:
-        # the extreme is NaN where a value is missing, and then it is not above anything
-        return not box[0].min() > box[1].max()
-
     def always(self, before: Row, box: Box) -> bool:
         a, b = (codes[~np.isnan(codes)] for codes in box)
         return not (len(a) and len(b) and a.max() > b.min())
@@ -257,9 +255,6 @@ class Implication(_Pair, Relation):
     def sentence(self, schema: Schema) -> str:
         a, b, verb = schema[self.a], schema[self.b], "rise" if self.by > 0 else "fall"
         return f"if {a.title} changes, {b.title} must {verb} by at least {b.amount(abs(self.by))}"
-
-    def possible(self, before: Row, box: Box) -> bool:
-        return bool(equal(box[0], before[0]).any() or self._enough(before, box[1]).any())
 
     def always(self, before: Row, box: Box) -> bool:
         return bool(equal(box[0], before[0]).all() or self._enough(before, box[1]).all())

@@ -20,8 +20,7 @@ from trust_recourse.schema.actions import ActionSet
 from trust_recourse.schema.encoding import Encoding, Rows
 from trust_recourse.schema.errors import SchemaError, no_feature, refuse_repeated
 from trust_recourse.schema.feature import Feature
-from trust_recourse.schema.guess.infer import MissingCodes, features_of
-from trust_recourse.schema.guess.scale import Scale, rescaled
+from trust_recourse.schema.guess.infer import MissingCodes, Scale, features_of, rescaled
 from trust_recourse.schema.relations import Relation, read_relation
 from trust_recourse.schema.relaxations import RelaxedSchema, relaxations, with_feature
 from trust_recourse.schema.yaml_text import (
@@ -52,7 +51,7 @@ class Schema:
     ('income must not fall below €900.5', 'income may only increase')
     >>> print(schema)
     age: integer, 30 to 64, may not change
-    income: number, €900.5 to €2,100, in steps of €0.1, may only increase
+    income: number, €900.5 to €2,100.0, in steps of €0.1, may only increase
     job: category, 'day', 'none'
     """
 
