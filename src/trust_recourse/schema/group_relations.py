@@ -37,11 +37,14 @@ class _Group:
 
     members: tuple[str, ...]
 
+    exact: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "members", tuple(self.members))
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The features that it is about."""
         return self.members
 
     def limits(self, actions: Sequence[FeatureActions], others: bool) -> bool:

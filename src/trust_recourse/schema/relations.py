@@ -49,9 +49,9 @@ class Relation(ABC):
     forms: ClassVar[tuple[str, ...]]  # its text, by example
     pattern: ClassVar[re.Pattern[str]]  # and in general
     joins: ClassVar[bool] = False  # whether its features only change together
-    by_value: ClassVar[bool] = (
-        True  # else it only limits which features change, and fewer always do
-    )
+    # else it only limits which features change, and fewer always do
+    by_value: ClassVar[bool] = True
+    exact: ClassVar[bool] = False  # whether some row of a box keeps it wherever a way is open
 
     @classmethod
     @abstractmethod
@@ -80,10 +80,12 @@ class Relation(ABC):
     def possible(self, before: Row, box: Box) -> bool:
         """Say whether some row of a box keeps it.
 
-        The default goes by `ways`, and tries every row of a kind that gives none.
+        The default tries every row, unless `ways` are `exact`; a kind for features of many values
+        should make them so, or override it.
         """
-        if ways := [*self.ways(before, box)]:
-            return any(sum(float(gains.max()) for gains in way) >= 0.0 for way in ways)
+        if self.exact:
+            best = (sum(float(gains.max()) for gains in way) for way in self.ways(before, box))
+            return any(gain >= 0.0 for gain in best)
         rows = itertools.product(*(codes.tolist() for codes in box))
         return any(self.holds(before, row) for row in rows)
 
@@ -135,11 +137,15 @@ class _Pair:
     a: str
     b: str
 
+    exact: ClassVar[bool] = True
+
     @property
     def names(self) -> tuple[str, ...]:
+        """The features that it is about: a and b."""
         return self.a, self.b
 
     def check(self, schema: Schema) -> None:
+        """Refuse features between which it means nothing."""
         if schema[self.b].kind == "category":
             expected = f"expected {self.b!r} to have an order, not a category"
             raise SchemaError(f"relation {self}: {expected}")
