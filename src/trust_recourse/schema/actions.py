@@ -141,17 +141,15 @@ class FeatureActions:
         """Say whether this allows what narrower moves of the same feature and person forbid."""
         if self.choices is not None:
             return not set(self.choices) <= set(narrower.choices or ())
-        below = above = None
-        if narrower.lower > -INF:
-            below = self.destinations(-INF, math.nextafter(narrower.lower, -INF))
+        gaps = [(-INF, math.nextafter(narrower.lower, -INF))] if narrower.lower > -INF else []
         if narrower.upper < INF:
-            above = self.destinations(narrower.upper, INF)
-        inside = None
+            gaps.append((narrower.upper, INF))
         if narrower.hole is not None and self.hole is None:
             first, last = narrower.hole
-            sides = (first, math.nextafter(self.own, -INF)), (self.own, math.nextafter(last, -INF))
-            inside = next(filter(None, (self.destinations(*side) for side in sides)), None)
-        return any(ends not in (None, (self.own, self.own)) for ends in (below, above, inside))
+            below, above = (math.nextafter(end, -INF) for end in (self.own, last))
+            gaps += [(first, below), (self.own, above)]
+        found = (self.destinations(*gap) for gap in gaps)
+        return any(ends not in (None, (self.own, self.own)) for ends in found)
 
     def count(self) -> float:
         """Count the destinations; infinite where there is no list of them."""

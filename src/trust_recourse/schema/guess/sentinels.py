@@ -41,7 +41,13 @@ def sentinels(column: Floats, *, positive: bool = False) -> list[float]:
     """
     values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
     found: list[float] = []
-    while more := _at_one_end(values, counts, positive):
+    while more := (
+        _below_zero(values)
+        or _apart(values, counts)
+        or [-value for value in _apart(-values[::-1], counts[::-1])]
+        or _nines(values, counts)
+        or (_zero(values, counts) if positive else [])
+    ):
         found += more
         rest = ~np.isin(values, more)
         values, counts = values[rest], counts[rest]
@@ -60,13 +66,6 @@ def beyond(column: Floats, lower: float, upper: float) -> list[float]:
     below = (values < 0) & (lower >= 0)
     found: list[float] = values[np.isin(values, CODES) & (below | far_above)].tolist()
     return found
-
-
-def _at_one_end(values: Floats, counts: Ints, positive: bool) -> list[float]:
-    """What may be codes at one end of these values; [] if nothing is."""
-    below = [-value for value in _apart(-values[::-1], counts[::-1])]
-    far = _below_zero(values) or _apart(values, counts) or sorted(below)
-    return far or _nines(values, counts) or (_zero(values, counts) if positive else [])
 
 
 def _below_zero(values: Floats) -> list[float]:
