@@ -389,8 +389,7 @@ def as_csv(table: pd.DataFrame) -> str:
     """
 
     def harmless(cell: Any) -> Any:
-        return (
-            f"'{cell}" if isinstance(cell, str) and cell.lstrip(" ").startswith(FORMULA) else cell
-        )
+        formula = isinstance(cell, str) and cell.lstrip(" ").startswith(FORMULA)
+        return f"'{cell}" if formula else cell
 
     return table.map(harmless).rename(columns=harmless).to_csv(index=False)

@@ -56,8 +56,10 @@ def settle(feature: Feature) -> None:
         _set(feature, field, plain(given))
         if not isinstance(getattr(feature, field), kind):
             refuse(feature, field, "text" if kind is str else "true or false")
-    _values(feature)
-    _missing(feature)
+    if feature.listed:  # of other kinds they have no meaning
+        _values(feature)
+    if not _empty(feature.missing):
+        _missing(feature)
     if not _empty(feature.labels):
         _labels(feature)
     _amounts(feature)
@@ -97,21 +99,16 @@ def _scalars(feature: Feature, field: str) -> tuple[Any, ...]:
 
 
 def _values(feature: Feature) -> None:
-    if _empty(feature.values) and not feature.listed:
-        return
     values = _scalars(feature, "values")
-    if feature.listed:
-        types = {float if type(value) is int else type(value) for value in values}
-        if len(types) != 1 or None in values:
-            refuse(feature, "values", "at least one, all texts, all numbers or all booleans")
-        if float in map(type, values):
-            values = tuple(float(value) + 0.0 for value in values)  # no negative zero
+    types = {float if type(value) is int else type(value) for value in values}
+    if len(types) != 1 or None in values:
+        refuse(feature, "values", "at least one, all texts, all numbers or all booleans")
+    if float in map(type, values):
+        values = tuple(float(value) + 0.0 for value in values)  # no negative zero
     _set(feature, "values", tuple(sorted(values)) if feature.kind == "category" else values)
 
 
 def _missing(feature: Feature) -> None:
-    if _empty(feature.missing):
-        return
     codes = _scalars(feature, "missing")
     if not feature.listed:
         read = float if feature.kind == "number" else int

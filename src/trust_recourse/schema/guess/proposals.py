@@ -103,10 +103,8 @@ def _of_words(feature: Feature) -> Proposal | None:
     gone = found.without if found else unsaid(words)
     if not found and not gone:
         return None
-    fields: dict[str, Any] = {
-        "kind": "category",
-        "values": tuple(w for w in words if w not in gone),
-    }
+    left = tuple(word for word in words if word not in gone)
+    fields: dict[str, Any] = {"kind": "category", "values": left}
     quoted, one = " and ".join(map(repr, gone)), len(gone) == 1
     reason = f"{quoted} {'says' if one else 'say'} that nothing is known: missing"
     if found:
@@ -125,9 +123,8 @@ def _round(feature: Feature, known: Floats, codes: list[float]) -> Proposal | No
         share = _on(known, step, feature.step or 1.0)
         if share >= NEARLY_ALL:
             many = "all" if share == 1 else percent(share)
-            reason = (
-                f"steps of {punctuated(rounded(step))}: {many} of its values are multiples{but}"
-            )
+            reason = f"{many} of its values are multiples{but}"
+            reason = f"steps of {punctuated(rounded(step))}: {reason}"
             return Proposal(feature.name, {"step": float(step)}, reason)
     return None
 
