@@ -56,8 +56,10 @@ def settle(feature: Feature) -> None:
         _set(feature, field, plain(given))
         if not isinstance(getattr(feature, field), kind):
             refuse(feature, field, "text" if kind is str else "true or false")
-    if feature.listed:  # of other kinds they have no meaning
+    if feature.listed:
         _values(feature)
+    else:
+        _set(feature, "values", ())  # None, at most
     if not _empty(feature.missing):
         _missing(feature)
     if not _empty(feature.labels):
