@@ -44,8 +44,10 @@ class JsonRecord:
         Traceback (most recent call last):
         TypeError: Change: expected from, to; given from
         """
-        kinds = get_type_hints(cls)
-        names = {each.name.rstrip("_"): each.name for each in fields(cls)}
+        kinds, names = (
+            get_type_hints(cls),
+            {each.name.rstrip("_"): each.name for each in fields(cls)},
+        )
         if not isinstance(told, dict) or told.keys() != names.keys():
             given = ", ".join(map(str, told)) if isinstance(told, dict) else repr(told)
             raise TypeError(f"{cls.__name__}: expected {', '.join(names)}; given {given}")
