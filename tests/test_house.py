@@ -34,6 +34,11 @@ def test_importing_the_package_pays_for_nothing():
     assert loaded_by("import trust_recourse").isdisjoint(heavy)
 
 
+def test_all_names_are_imported_without_the_extras():
+    script = "import sys; sys.modules['sqlalchemy'] = None; from trust_recourse import *; Recourse"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
 # What other code relies on, by name and by what it may be given.
 PUBLIC = {
     "AtMost": "a b",

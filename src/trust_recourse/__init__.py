@@ -7,6 +7,7 @@ public, and so are the modules in docs/stability.md; all others are private.
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -87,7 +88,9 @@ _HOMES = {
     "model_report": "report",
     "verify": "answers.verifying",
 }
-__all__ = sorted([*_HOMES, "__version__"])
+_NAMES = {*_HOMES, "__version__"}
+# The ledger needs an extra. Without it `from trust_recourse import *` imports the other names.
+__all__ = sorted(_NAMES if find_spec("sqlalchemy") else _NAMES - {"Ledger"})
 
 
 def __getattr__(name: str) -> Any:
@@ -97,4 +100,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted(_NAMES)

@@ -280,17 +280,12 @@ def _few(model: Any, wanted: int, person: Any, rng: np.random.Generator) -> Sche
     """The schema with some features locked, and all that have too many values to enumerate."""
     schema, features = Recourse(model, wanted=model.classes_[wanted]).schema, []
     own = model.schema_.encode(person)[0]
-    for f, feature in enumerate(schema):
-        actions = feature.actions(float(own[f]))
-        if feature.protected or rng.random() < 0.3 or actions.count() > _most(len(schema)):
-            features.append(replace(feature, mutable=False))
-        else:
-            features.append(feature)
+    most = max(int(MOST_ROWS ** (1.0 / max(min(len(schema), 4), 1))), 2)
+    for feature, code in zip(schema, own.tolist(), strict=True):
+        many = feature.actions(code).count()
+        locked = feature.protected or rng.random() < 0.3 or many > most
+        features.append(replace(feature, mutable=False) if locked else feature)
     return replace(schema, features=tuple(features))
-
-
-def _most(d: int) -> int:
-    return max(int(MOST_ROWS ** (1.0 / max(min(d, 4), 1))), 2)
 
 
 __all__: Sequence[str] = ("Checked", "check_cell_model")

@@ -21,9 +21,9 @@ from trust_recourse.cli import app
 from trust_recourse.io.tables import read
 from trust_recourse.population import batch
 from trust_recourse.schema import Feature, FewChange, Schema, SchemaError
+from trust_recourse.schema.actions import why_not
 from trust_recourse.schema.derived import check_rows
 from trust_recourse.schema.formula import Formula
-from trust_recourse.schema.moves import why_not
 from trust_recourse.schema.multiples import before_rounding, nearest_multiple
 from trust_recourse.web.people import person_like
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from trust_recourse import Feature, Schema
+from trust_recourse.schema.guess.infer import spread
 from trust_recourse.schema.guess.meaning import attribute, names_rows, past
-from trust_recourse.schema.guess.scale import spread
 
 NAMED = {  # as real tables name them: UCI's, Home Credit's, LendingClub's, HMDA's and others
     "sex": "sex SEX CODE_GENDER gender_male isFemale Geschlecht sexo status_and_sex GESCHL anrede "

@@ -27,7 +27,7 @@ from trust_recourse.schema import (
     SchemaError,
     rescaled,
 )
-from trust_recourse.schema.moves import why_not
+from trust_recourse.schema.actions import why_not
 
 NAN, INF = float("nan"), math.inf
 law = settings(
@@ -1437,3 +1437,34 @@ def test_yaml_written_before_reads_the_same(tmp_path):
         "b changes => a rises by 2", "at most one of b, d",
     )  # fmt: skip
     assert schema == Schema(features, relations)
+
+
+def test_a_target_next_to_the_table_is_refused():
+    X = pd.DataFrame({"age": [30, 40, 50], "pay": [1.5, 2.0, -9.0]})
+    y = pd.Series([0, 1, 1])
+    for target in (y, y.to_numpy(), y.tolist(), y.to_frame()):
+        with pytest.raises(SchemaError, match=r"of 3 values, expected the codes that mean missing"):
+            Schema.infer(X, target)
+    for codes in (-9, [-9], np.array([-9]), {-9}, {"pay": -9}):
+        assert Schema.infer(X, codes)["pay"].missing == (-9.0,)
+
+
+def test_a_schema_is_printed_one_line_a_feature():
+    schema = Schema(
+        (
+            Feature("debt", lower=0, step=10, unit="€", max_change=50, min_change=20),
+            Feature("share", derived="debt / pay"),
+            Feature("pay", "integer", lower=1, upper=9, direction="increase"),
+            Feature("job", "category", values=("a", "b"), forbidden=("a -> b",), protected=True),
+        ),
+        ("debt changes => pay rises by 1",),
+    )
+    assert str(schema).splitlines() == [
+        "debt: number, at least €0, in steps of €10, by at least €20, by at most €50",
+        "share: number, follows from others (debt / pay)",
+        "pay: integer, 1 to 9, may only increase",
+        "job: category, 'a', 'b', protected, not a -> b",
+        "debt changes => pay rises by 1",
+    ]
+    alone = replace(schema, relations=())
+    assert eval(repr(alone)) == alone

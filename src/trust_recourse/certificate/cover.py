@@ -198,7 +198,7 @@ def on_steps(f: int, problem: Problem, reader: Reader, codes: Floats, goal: floa
 
 def _computed(problem: Problem, follows: Follows) -> Floats:
     try:
-        return problem.action_set.computed(follows, MOST_ON_STEPS)
+        return follows.computed(problem.action_set.actions, MOST_ON_STEPS)
     except SchemaError as error:
         title = problem.action_set.schema[follows.at].title
         raise CertificateError(f"{title}, which has a slope: {error}") from None

@@ -41,7 +41,7 @@ class DerivedColumn:
         raw = np.array([before_rounding(float(end), follows.step) for end in ends])
         known = codes[follows.at][~np.isnan(codes[follows.at])]
         at = np.searchsorted(ends, known)
-        least, most = action_set.allowed_raw(follows)
+        least, most = follows.allowed_raw(action_set.actions)
         return cls(follows, codes, np.maximum(raw[at - 1], least), np.minimum(raw[at], most))
 
     def ranges(self, boxes: Boxes) -> tuple[Ints, Ints]:

@@ -61,25 +61,15 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
             out.write(content.encode() if isinstance(content, str) else content)
             out.flush()
             os.fsync(out.fileno())
-        os.chmod(beside, 0o666 & ~_umask())
+        os.umask(mask := os.umask(0))  # it is read by setting it
+        os.chmod(beside, 0o666 & ~mask)
         os.replace(beside, target)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(beside)
         raise
-    sync_folder(target.parent)
-
-
-def sync_folder(path: str | os.PathLike[str]) -> None:
-    """Wait until the names in a folder are on disk."""
-    handle = os.open(path, os.O_RDONLY)
+    handle = os.open(target.parent, os.O_RDONLY)
     try:
-        os.fsync(handle)
+        os.fsync(handle)  # the new name is on disk too
     finally:
         os.close(handle)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -51,17 +51,16 @@ def single(X: Any) -> list[str]:
     if frame is not None:
         return [name for name, kind in frame.schema.items() if kind == nw.Float32]
     if isinstance(X, pd.DataFrame):
-        return [str(name) for name, column in X.items() if _is_single(column)]
+        return [
+            str(name)
+            for name, column in X.items()
+            if str(column.dtype).lower() in SINGLES
+            or (column.dtype == object and any(isinstance(value, SINGLE) for value in column))
+        ]
     if isinstance(X, Mapping) or (isinstance(X, pd.Series) and X.dtype == object):
         return [str(name) for name, value in X.items() if isinstance(value, SINGLE)]
     dtype = getattr(X, "dtype", None)
     return ["every column"] if str(dtype).lower() in SINGLES else []
-
-
-def _is_single(column: pd.Series[Any]) -> bool:
-    if column.dtype == object:
-        return any(isinstance(value, SINGLE) for value in column)
-    return str(column.dtype).lower() in SINGLES
 
 
 def _frame(X: Any) -> nw.DataFrame[Any] | None:

@@ -8,14 +8,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+
+from trust_recourse.io.arrays import Bools as Bools
+from trust_recourse.io.arrays import Floats as Floats
+from trust_recourse.io.arrays import Ints as Ints
 
 Value: TypeAlias = str | int | float | bool
-
-Floats: TypeAlias = NDArray[np.float64]
-Bools: TypeAlias = NDArray[np.bool_]
-Ints: TypeAlias = NDArray[np.int64]
-
 INF = math.inf
 
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)  # as text

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trust_recourse.io.extras import absent
+from trust_recourse.io.wording import near, repeated, some
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 SEPARATORS = ",;\t|"
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # could steer a terminal
 MOST_CLASSES = 50  # of a target; with more it is a number, or a name
+ZERO_LED = re.compile(r"[-+]?0\d+")
 LINES = 20  # of one record of a CSV; in a longer one a quote is missing
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # how one begins
 PARQUET, ZIP = b"PAR1", b"PK\x03\x04"
@@ -51,8 +53,6 @@ class Table:
 
     def column(self, name: str, way: str = "") -> pd.Series[Any]:
         """One column; a name that is not there gets the one that was meant, and a way to it."""
-        from trust_recourse.io.wording import near, some
-
         if name not in self.cells.columns:
             known = list(self.cells.columns)
             hint = near(name, known) or f"; the columns are {some(known)}"
@@ -61,8 +61,6 @@ class Table:
 
     def labels(self, target: str) -> NDArray[Any]:
         """The class of each row: two classes or a few, none blank."""
-        from trust_recourse.io.wording import some
-
         given = self._guessed(self.column(target))
         classes = given.dropna().unique().tolist()
         if not 2 <= len(classes) <= MOST_CLASSES:
@@ -142,7 +140,7 @@ def guessed(column: pd.Series[Any], separator: str = ",") -> pd.Series[Any]:
     points = _series(column, with_points(column, separator))
     words = set(points.unique())
     known = {word for word in words if word.lower() not in BLANKS}
-    if known and all(map(NUMBER.fullmatch, known)) and not any(map(_zero_led, known)):
+    if known and all(map(NUMBER.fullmatch, known)) and not any(map(ZERO_LED.fullmatch, known)):
         whole = all(word.lstrip("+-").isdigit() for word in known)
         great = {word for word in known if whole and abs(float(word)) >= 2**53}
         if great and 2 * points.isin(great).sum() > points.isin(known).sum():
@@ -170,11 +168,6 @@ def _series(like: pd.Series[Any], values: list[Any]) -> pd.Series[Any]:
     import pandas as pd
 
     return pd.Series(values, index=like.index, name=like.name, dtype=object)
-
-
-def _zero_led(word: str) -> bool:
-    digits = word.lstrip("+-")
-    return digits.isdigit() and len(digits) > 1 and digits[0] == "0"
 
 
 # ---------------------------------------------------------------- files
@@ -219,8 +212,6 @@ def _damaged(path: Path, error: Exception) -> TableError:
 
 
 def _parquet(path: Path) -> Table:
-    from trust_recourse.io.wording import some
-
     with opened(path) as source:
         import pyarrow as pa
 
@@ -271,8 +262,6 @@ def first_line(path: Path, coming: Iterator[Record]) -> tuple[Record, list[str]]
 
 def names_of(path: Path, given: Iterable[str]) -> list[str]:
     """A name for each column; one without is called by its place."""
-    from trust_recourse.io.wording import repeated
-
     names = [name.strip(" \t\r\n") or f"column {at}" for at, name in enumerate(given, 1)]
     if twice := repeated(names):
         raise TableError(f"{path}: columns: {twice}")
@@ -400,8 +389,7 @@ def as_csv(table: pd.DataFrame) -> str:
     """
 
     def harmless(cell: Any) -> Any:
-        return (
-            f"'{cell}" if isinstance(cell, str) and cell.lstrip(" ").startswith(FORMULA) else cell
-        )
+        formula = isinstance(cell, str) and cell.lstrip(" ").startswith(FORMULA)
+        return f"'{cell}" if formula else cell
 
     return table.map(harmless).rename(columns=harmless).to_csv(index=False)

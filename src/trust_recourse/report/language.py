@@ -23,7 +23,7 @@ from typing import Any
 from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import CURRENCY, brief, near, punctuated, singular, some, written
 from trust_recourse.schema import Feature, FeatureActions
-from trust_recourse.schema.display import among, marked
+from trust_recourse.schema.feature import among, marked
 
 TEMPLATE = "letter.pot"
 MONTHS = (

@@ -10,13 +10,12 @@ a category the index of its value, and every missing value NaN.
 
 from __future__ import annotations
 
-from trust_recourse.schema.action_set import ActionSet
-from trust_recourse.schema.actions import FeatureActions
+from trust_recourse.schema.actions import ActionSet, FeatureActions
 from trust_recourse.schema.errors import SchemaError
 from trust_recourse.schema.feature import Feature
 from trust_recourse.schema.group_relations import FewChange, OneOf, Together
+from trust_recourse.schema.guess.infer import rescaled
 from trust_recourse.schema.guess.proposals import Proposal, proposals, proposed
-from trust_recourse.schema.guess.scale import rescaled
 from trust_recourse.schema.relations import AtMost, Implication, Relation
 from trust_recourse.schema.relaxations import RelaxedSchema
 from trust_recourse.schema.table import Schema

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Hashable, Mapping
@@ -19,6 +20,14 @@ Direction = Literal["increase", "decrease"]
 Monotone = Literal["increasing", "decreasing"]
 Words: TypeAlias = tuple[tuple[Value, str], ...] | Mapping[Any, str]
 
+ANY = "*"  # stands for any value of a forbidden move
+
+_WORDS = {"kind": Kind, "direction": Direction, "monotone": Monotone}
+_KNOWN = {field: get_args(words) for field, words in _WORDS.items()}
+_TYPES = {"unit": str, "label": str, "derived": str, "mutable": bool, "protected": bool}
+_AMOUNTS = ("scale", "weight", "step", "max_change", "min_change")
+_LEVELS = _AMOUNTS[2:]  # which an ordinal counts, and which may be absent
+_WHOLE: dict[str, tuple[str, ...]] = {"ordinal": _LEVELS, "integer": ("step",)}
 _MEANINGLESS: dict[str, tuple[str, ...]] = {
     "number": ("values",),
     "integer": ("values",),
@@ -32,26 +41,33 @@ def settle(feature: Feature) -> None:
     """Check every field of a new feature, and write it as Python scalars, floats and tuples."""
     if not isinstance(feature.name, str) or not feature.name.strip():
         raise SchemaError(f"feature name: given {feature.name!r}, expected text, not empty")
-    for field, one in (("kind", Kind), ("direction", Direction), ("monotone", Monotone)):
-        given, words = getattr(feature, field), get_args(one)
-        known = isinstance(given, str) and given in words
-        if not known and (given is not None or field == "kind"):
+    for field, words in _KNOWN.items():
+        given = getattr(feature, field)
+        known = given in words if isinstance(given, str) else given is None and field != "kind"
+        if not known:
             refuse(feature, field, f"one of {', '.join(words)}{near(given, words)}")
     for field in _MEANINGLESS[feature.kind]:
         given = getattr(feature, field)
-        if given is not None and not (isinstance(given, tuple) and not given):
+        if given is not None and not _empty(given):
             refuse(feature, field, f"nothing: it has no meaning for kind {feature.kind}")
-    texts, truths = ("unit", "label", "derived"), ("mutable", "protected")
-    for field, kind in {**dict.fromkeys(texts, str), **dict.fromkeys(truths, bool)}.items():
-        _set(feature, field, plain(getattr(feature, field)))
+    for field, kind in _TYPES.items():
+        if type(given := getattr(feature, field)) is kind:
+            continue
+        _set(feature, field, plain(given))
         if not isinstance(getattr(feature, field), kind):
             refuse(feature, field, "text" if kind is str else "true or false")
-    _values(feature)
-    _missing(feature)
-    _labels(feature)
+    if feature.listed:
+        _values(feature)
+    else:
+        _set(feature, "values", ())  # None, at most
+    if not _empty(feature.missing):
+        _missing(feature)
+    if not _empty(feature.labels):
+        _labels(feature)
     _amounts(feature)
     _bounds(feature)
-    _set(feature, "forbidden", tuple(map(str, scalars(feature.forbidden))))
+    if not _empty(feature.forbidden):
+        _set(feature, "forbidden", tuple(map(str, scalars(feature.forbidden))))
     if feature.forbidden and not feature.listed:
         refuse(feature, "forbidden", f"nothing: it has no meaning for kind {feature.kind}")
     if feature.derived and (not feature.numeric or feature.min_change is not None):
@@ -70,6 +86,10 @@ def _set(feature: Feature, field: str, value: object) -> None:
     object.__setattr__(feature, field, value)
 
 
+def _empty(given: object) -> bool:
+    return isinstance(given, tuple) and not given
+
+
 def _scalars(feature: Feature, field: str) -> tuple[Any, ...]:
     items = scalars(getattr(feature, field))
     odd = [i for i in items if not (i is None or isinstance(i, (str, bool)) or is_number(i))]
@@ -82,12 +102,11 @@ def _scalars(feature: Feature, field: str) -> tuple[Any, ...]:
 
 def _values(feature: Feature) -> None:
     values = _scalars(feature, "values")
-    if feature.listed:
-        types = {float if type(value) is int else type(value) for value in values}
-        if len(types) != 1 or None in values:
-            refuse(feature, "values", "at least one, all texts, all numbers or all booleans")
-        if float in map(type, values):
-            values = tuple(float(value) + 0.0 for value in values)  # no negative zero
+    types = {float if type(value) is int else type(value) for value in values}
+    if len(types) != 1 or None in values:
+        refuse(feature, "values", "at least one, all texts, all numbers or all booleans")
+    if float in map(type, values):
+        values = tuple(float(value) + 0.0 for value in values)  # no negative zero
     _set(feature, "values", tuple(sorted(values)) if feature.kind == "category" else values)
 
 
@@ -163,16 +182,14 @@ def _means_another(feature: Feature, value: Value, word: str) -> bool:
 
 
 def _amounts(feature: Feature) -> None:
-    levels = ("step", "max_change", "min_change")
-    whole = {"ordinal": levels, "integer": ("step",)}.get(feature.kind, ())
-    for field in ("scale", "weight", *levels):
+    for field in _AMOUNTS:
         given = getattr(feature, field)
-        if given is None and field in levels:
+        if given is None and field in _LEVELS:
             continue
         given = plain(given)  # a NaN is no number, so it becomes None and is refused
         if not is_number(given) or given <= 0:
             refuse(feature, field, "a finite number above 0")
-        if field in whole and int(given) != given:
+        if field in _WHOLE.get(feature.kind, ()) and int(given) != given:
             refuse(feature, field, f"a whole number, for kind {feature.kind}")
         _set(feature, field, float(given))
     if feature.kind == "integer" and feature.step is None:
@@ -196,3 +213,23 @@ def _bounds(feature: Feature) -> None:
             _set(feature, field, given + 0.0)
     if feature.bounds[0] > feature.bounds[1]:
         refuse(feature, "lower", f"at most upper, which is {feature.upper!r}")
+
+
+# ---------------------------------------------------------------- forbidden moves
+
+
+def forbidden_moves(feature: Feature) -> frozenset[tuple[float, float]]:
+    """The moves that a feature forbids, from code to code."""
+    found: set[tuple[float, float]] = set()
+    for move in feature.forbidden:
+        before, arrow, after = (part.strip() for part in move.partition("->"))
+        if not arrow:
+            refuse(feature, "forbidden", "moves such as 'Master -> Bachelor'")
+        first, last = (
+            [*map(float, range(feature.codes.size))]
+            if end == ANY
+            else [feature.codes.by_value[feature.read(end)]]
+            for end in (before, after)
+        )
+        found.update(itertools.product(first, last))
+    return frozenset(found)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,19 +12,19 @@ import numpy as np
 import pandas as pd
 
 from trust_recourse.io.frames import Frame, as_given, as_pandas
-from trust_recourse.io.scalars import Floats, plain, same
+from trust_recourse.io.scalars import INF, Floats, plain, same
 from trust_recourse.io.wording import written
-from trust_recourse.schema.actions import FeatureActions
-from trust_recourse.schema.codes import Labels
-from trust_recourse.schema.encoding import Rows, as_array
+from trust_recourse.schema.encoding import Labels, Rows, as_array
 from trust_recourse.schema.errors import SchemaError, no_feature
-from trust_recourse.schema.feature import Feature
 from trust_recourse.schema.formula import Formula
-from trust_recourse.schema.multiples import nearest_multiple
+from trust_recourse.schema.multiples import before_rounding, nearest_multiple
 
 if TYPE_CHECKING:
+    from trust_recourse.schema.actions import FeatureActions
+    from trust_recourse.schema.feature import Feature
     from trust_recourse.schema.table import Schema
 
+MOST_COMBINED = 20_000  # values of the inputs of a derived column
 SHOWN = 3  # rows that an error names
 _NO_ROWS = pd.DataFrame({"column": pd.Series(dtype=object), "given": [], "computed": []})
 
@@ -94,6 +95,37 @@ class Follows:
         highs = dict(zip(self.formula.names, high.T, strict=True))
         return self.formula.between(lows, highs, self._own, self.base)
 
+    def allowed_raw(self, actions: Sequence[FeatureActions]) -> tuple[float, float]:
+        """After which number, up to which, it lies within its bounds, unrounded."""
+        low, high = actions[self.at].extent(-INF, INF) or (INF, -INF)
+        below = math.nextafter(low, -INF)
+        return before_rounding(below, self.step), before_rounding(high, self.step)
+
+    def computed(self, actions: Sequence[FeatureActions], limit: int) -> Floats:
+        """Values among which is all that it may become, ascending, the person's own too.
+
+        Those that its inputs make, where these are few enough to be combined; else the multiples
+        of its step that lie between.
+        """
+        mine, inputs = actions[self.at], [actions[g] for g in self.inputs]
+        try:
+            given = [each.values(MOST_COMBINED) for each in inputs]
+        except SchemaError:
+            given = []
+        if given and math.prod(map(len, given)) <= MOST_COMBINED:
+            rows = np.stack(np.meshgrid(*given, indexing="ij"), axis=-1).reshape(-1, len(given))
+            raw = np.unique(self.between(rows, rows)[0])
+            each = (nearest_multiple(value, self.step) for value in raw[np.isfinite(raw)].tolist())
+            made = {value for value in each if mine.allows(value)} | {mine.own}
+            return np.array(sorted(value for value in made if not math.isnan(value)))
+        ends = [each.extent(-INF, INF) or (each.own, each.own) for each in inputs]
+        low, high = self.between(*(np.array([side]) for side in zip(*ends, strict=True)))
+        if not low[0] <= high[0]:  # an input is missing, and so is what follows
+            return np.array([] if math.isnan(mine.own) else [mine.own])
+        first, last = (nearest_multiple(float(end[0]), self.step) for end in (low, high))
+        found = mine.values(limit, first, last)
+        return found[~np.isnan(found)]
+
     def always(self, box: Sequence[Floats], actions: FeatureActions) -> bool:
         """Say whether it may be what every row of a box of inputs makes it.
 
@@ -126,45 +158,39 @@ class Follows:
         return actions.lower <= ends[0] <= ends[1] <= actions.upper and not barred
 
 
-def completed(codes: Floats, each: Sequence[Follows]) -> Floats:
-    """A row of codes, with the columns that follow from others."""
-    row = codes.copy()
-    for follows in each:
-        row[follows.at] = follows.value(row)
-    return row
-
-
 # ---------------------------------------------------------------- in a table
 
 
-def _computable(schema: Schema) -> Iterator[Feature]:
-    return (feature for feature in schema.derived if feature.computable)
+def _computed(schema: Schema, codes: Floats) -> Iterator[tuple[Feature, Floats]]:
+    """Each column that follows from others alone, and what they make it, unrounded."""
+    for feature in schema.derived:
+        if feature.computable:
+            columns = {n: codes[:, schema.position(n)] for n in _formula(feature).names}
+            yield feature, _formula(feature).at(columns, {}, 0.0)
+
+
+def _on_steps(feature: Feature, raw: Floats) -> Floats:
+    return np.array([nearest_multiple(value, feature.step) for value in raw.tolist()])
 
 
 def filled(schema: Schema, codes: Floats) -> Floats:
     """Rows of codes with the derived columns computed, but for those that move from their own."""
     rows = codes.copy()
-    for feature in _computable(schema):
-        columns = {name: rows[:, schema.position(name)] for name in _formula(feature).names}
-        rows[:, schema.position(feature.name)] = _on_steps(feature, columns)
+    for feature, raw in _computed(schema, codes):
+        rows[:, schema.position(feature.name)] = _on_steps(feature, raw)
     return rows
-
-
-def _on_steps(feature: Feature, columns: Mapping[str, Floats]) -> Floats:
-    """What a column's inputs make it, on its steps."""
-    raw = _formula(feature).at(columns, {}, 0.0).tolist()
-    return np.array([nearest_multiple(value, feature.step) for value in raw])
 
 
 def with_derived(schema: Schema, X: Frame) -> Frame:
     """See `Schema.with_derived`."""
     table = as_pandas(X)
-    lacking = [f for f in _computable(schema) if f.name not in table]
+    lacking = [f for f in schema.derived if f.computable and f.name not in table]
     for feature in lacking:
-        names = _formula(feature).names
-        if {*names} <= {*table.columns}:
-            columns = {n: schema[n].codes.encode(as_array(table[n]), table.index) for n in names}
-            made = feature.codes.decode(_on_steps(feature, columns))
+        formula = _formula(feature)
+        if {*formula.names} <= {*table.columns}:
+            given = ((name, as_array(table[name])) for name in formula.names)
+            columns = {name: schema[name].codes.encode(c, table.index) for name, c in given}
+            made = feature.codes.decode(_on_steps(feature, formula.at(columns, {}, 0.0)))
             table = table.assign(**{feature.name: made})
     return as_given(table, X) if lacking else X
 
@@ -173,7 +199,7 @@ def disagreements(schema: Schema, X: Rows) -> pd.DataFrame:
     """See `Schema.disagreements`."""
     codes, rows = schema.encode(X), X.index if isinstance(X, pd.DataFrame) else None
     labels = range(len(codes)) if rows is None else rows
-    found = [_disagreeing(schema, feature, codes, labels) for feature in _computable(schema)]
+    found = [*_disagreeing(schema, codes, labels)]
     for relation in schema.relations:
         odd, ones = relation.odd_rows(codes[:, [*map(schema.position, relation.names)]])
         columns = {"column": repr(relation), "given": ones[odd], "computed": 1.0}
@@ -181,24 +207,22 @@ def disagreements(schema: Schema, X: Rows) -> pd.DataFrame:
     return pd.concat([_NO_ROWS, *found]) if any(map(len, found)) else _NO_ROWS.copy()
 
 
-def _disagreeing(schema: Schema, feature: Feature, codes: Floats, labels: Labels) -> pd.DataFrame:
-    """The rows in which one derived column is not what it follows from."""
-    given = codes[:, schema.position(feature.name)]
-    values = {name: codes[:, schema.position(name)] for name in _formula(feature).names}
-    computed = _formula(feature).at(values, {}, 0.0)
-    near = (feature.step or 0.0) * (1 + 1e-9) + 1e-6 * np.abs(given) + 1e-12 * feature.scale
-    odd = ~(np.abs(given - computed) <= near) & ~np.isnan(given) & ~np.isnan(computed)
-    columns = {"column": feature.name, "given": given[odd], "computed": computed[odd]}
-    return pd.DataFrame(columns, index=np.asarray(labels)[odd])
+def _disagreeing(schema: Schema, codes: Floats, labels: Labels) -> Iterator[pd.DataFrame]:
+    """The rows in which each derived column is not what it follows from."""
+    for feature, computed in _computed(schema, codes):
+        given = codes[:, schema.position(feature.name)]
+        near = (feature.step or 0.0) * (1 + 1e-9) + 1e-6 * np.abs(given) + 1e-12 * feature.scale
+        odd = ~(np.abs(given - computed) <= near) & ~np.isnan(given) & ~np.isnan(computed)
+        columns = {"column": feature.name, "given": given[odd], "computed": computed[odd]}
+        yield pd.DataFrame(columns, index=np.asarray(labels)[odd])
 
 
 def refuse_disagreeing(schema: Schema, codes: Sequence[float]) -> None:
     """Refuse a person whose derived column is not what it follows from."""
-    for feature in _computable(schema):
-        odd = _disagreeing(schema, feature, np.array([codes]), range(1))
-        for given, computed in odd[["given", "computed"]].itertuples(index=False):
-            expected = f"expected {feature.derived}, which is {computed:.6g}"
-            raise SchemaError(f"column {feature.name!r}: given {written(given)}, {expected}")
+    for odd in _disagreeing(schema, np.array([codes]), range(1)):
+        for name, given, computed in odd.itertuples(index=False):
+            expected = f"expected {schema[name].derived}, which is {computed:.6g}"
+            raise SchemaError(f"column {name!r}: given {written(given)}, {expected}")
 
 
 def check_rows(schema: Schema, X: Rows, *, groups: bool = False) -> None:

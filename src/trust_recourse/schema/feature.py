@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from dataclasses import dataclass, replace
-from decimal import ROUND_HALF_EVEN
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN
 from functools import cached_property
 from typing import Any
 
-from trust_recourse.io.scalars import INF, Value
-from trust_recourse.schema import display
-from trust_recourse.schema.actions import FeatureActions
+from trust_recourse.io.scalars import INF, Value, plain
+from trust_recourse.io.wording import (
+    punctuated,
+    rounded,
+    some,
+    unit_of,
+    with_unit,
+    words_of,
+    written,
+)
+from trust_recourse.schema.actions import FeatureActions, Moves
 from trust_recourse.schema.checks import Direction, Kind, Monotone, Words, settle
-from trust_recourse.schema.codes import Codes
+from trust_recourse.schema.encoding import Codes
 from trust_recourse.schema.errors import SchemaError
 from trust_recourse.schema.formula import Formula
-from trust_recourse.schema.moves import Moves
+
+COMPARISONS = ("<", ">", "≤", "≥", "=", "≠")  # a word that begins so is quoted: x > “< 500 €”
+YEARS = 1000, 2999  # whole numbers that may be years, which have no mark of thousands
+CODES = frozenset({"code", "id", "plz", "postcode", "sic", "zip"})  # in the name of a column
 
 
 @dataclass(frozen=True)
@@ -88,6 +100,24 @@ class Feature:
     def __post_init__(self) -> None:
         settle(self)
 
+    def __str__(self) -> str:
+        bounded = self.numeric and self.bounds != (-INF, INF)
+        step = self.step if self.numeric and (self.kind, self.step) != ("integer", 1.0) else None
+        told = {
+            self.kind: True,
+            some(self.values): self.listed,
+            self.span(*self.bounds) if bounded else "": bounded,
+            f"in steps of {self.amount(step or 0.0)}": step,
+            f"follows from others ({self.derived})": self.derived,
+            "protected": self.protected,
+            "may not change": not self.mutable,
+            f"may only {self.direction}": self.direction,
+            f"by at least {self.amount(self.min_change or 0.0)}": self.min_change,
+            f"by at most {self.amount(self.max_change or 0.0)}": self.max_change,
+            f"not {', not '.join(self.forbidden)}": self.forbidden,
+        }
+        return f"{self.name}: {', '.join(text for text, holds in told.items() if holds)}"
+
     @property
     def title(self) -> str:
         """The label, or the name where there is none."""
@@ -101,12 +131,12 @@ class Feature:
     @cached_property
     def codes(self) -> Codes:
         """How its values are encoded."""
-        return Codes(self.name, self.kind, self.values, self.missing)
+        return Codes(self)
 
     @cached_property
     def moves(self) -> Moves:
         """The rules on its moves, for any person."""
-        return Moves.of(self)
+        return Moves(self)
 
     @cached_property
     def formula(self) -> Formula | None:
@@ -213,7 +243,22 @@ class Feature:
         >>> Feature("income", step=1000, unit="NT$").describe(20000.0)
         'NT$20,000'
         """
-        return display.describe(self, value, to)
+        value = plain(value)
+        if value is None:
+            return "missing"
+        word = self.words.get(value)
+        if value in self.missing:
+            code = written(value) if isinstance(value, float) else value
+            return f"missing ({word or code})"
+        if word is not None:
+            return word
+        if self.kind == "boolean":
+            return "yes" if value else "no"
+        if self.numeric:
+            if not isinstance(value, (int, float)):
+                raise SchemaError(f"feature {self.name!r}: given {value!r}, expected a number")
+            return self._with_unit(float(value), rounded(value, self.step, to))
+        return f"{value} {self.unit}" if self.unit else str(value)
 
     def describe_code(self, code: float, *, edge: bool = False) -> str:
         """Write an encoded value for people; an edge between values keeps all its digits.
@@ -221,7 +266,17 @@ class Feature:
         >>> Feature("home", "integer", labels={1: "rents", 2: "owns"}).describe_code(2.0)
         '2 (owns)'
         """
-        return display.describe_code(self, code, edge)
+        if self.numeric and code in self.words and code not in self.missing:
+            return f"{written(code, self.step)} ({self.words[code]})"
+        if math.isnan(code) or code in self.codes.never:
+            return self.describe(code)
+        if self.numeric:
+            return self._with_unit(code, (written if edge else rounded)(code, self.step))
+        text = self.describe(self.value_of(code))
+        return f"“{text}”" if text.startswith(COMPARISONS) else text
+
+    def _with_unit(self, number: float, text: str) -> str:
+        return with_unit(marked(self, number, text), unit_of(number, self.unit))
 
     def span(self, low: Any, high: Any, actions: FeatureActions | None = None) -> str:
         """Write a range of values for people; infinite is no end, and words are all said.
@@ -231,8 +286,81 @@ class Feature:
         >>> Feature("home", "integer", labels={1: "rents", 2: "owns"}).span(1, 2)
         'rents or owns'
         """
-        return display.span(self, low, high, actions)
+        if named := among(self, low, high, actions):
+            return " or ".join(map(self.describe, named))
+        if self.words and low != high:
+            return replace(self, labels=()).span(low, high)
+        open_low, open_high = (isinstance(end, float) and math.isinf(end) for end in (low, high))
+        if open_low and open_high:
+            return "any"
+        if open_high:
+            return f"at least {self.describe(low, ROUND_CEILING)}"
+        if open_low:
+            return f"at most {self.describe(high, ROUND_FLOOR)}"
+        if low == high:
+            return self.describe(low)
+        first, last = self.describe(low, ROUND_CEILING), self.describe(high, ROUND_FLOOR)
+        unit = unit_of(low, self.unit) if self.numeric else self.unit
+        unit = unit if unit == "%" else f" {unit}"
+        return f"{first.removesuffix(unit.rstrip())} to {last}"
 
     def amount(self, change: float, to: str = ROUND_HALF_EVEN) -> str:
         """Write the size of a change for people: `2 years`, `1 level`."""
-        return display.amount(self, change, to)
+        level = "level" if change == 1 else "levels"
+        unit = level if self.kind == "ordinal" else unit_of(change, self.unit)
+        return with_unit(punctuated(rounded(change, to=to)), unit)
+
+
+# ---------------------------------------------------------------- as people read them
+
+
+def marked(
+    feature: Feature, number: float, text: str, point: str = ".", thousands: str = ","
+) -> str:
+    """Add decimal and thousands marks to a written number; a year or code gets no thousands.
+
+    >>> marked(Feature("year", lower=1900, upper=2030), 1998, "1998")
+    '1998'
+    """
+    ends = (number, *(end for end in (feature.lower, feature.upper) if end is not None))
+    year = all(YEARS[0] <= float(end) <= YEARS[1] for end in ends)
+    name = not CODES.isdisjoint(words_of(feature.title))
+    counts = feature.unit or not float(number).is_integer() or not (year or name)
+    return punctuated(text, point, thousands) if counts else text
+
+
+def among(
+    feature: Feature, low: Any, high: Any, actions: FeatureActions | None = None
+) -> tuple[Value, ...]:
+    """The values of a range that are destinations, if each has a word of its own; else none.
+
+    Beyond the bounds, or the labels if there are none, nothing has a meaning.
+
+    >>> among(Feature("home", "integer", labels={1: "rents", 2: "owns"}), 2, math.inf)
+    (2,)
+    """
+    if feature.kind == "ordinal":
+        codes = [float(code) for code in range(feature.codes.size)]
+    else:
+        words = feature.words if feature.numeric else ()
+        codes = sorted(float(code) for code in words if code not in feature.missing)
+    first, last = (
+        float(e if isinstance(e, float) and math.isinf(e) else feature.code_of(e))
+        for e in (low, high)
+    )
+    if not codes or (feature.numeric and not _all_worded(feature, codes, first, last)):
+        return ()
+    return tuple(
+        feature.value_of(code)
+        for code in codes
+        if first <= code <= last and (actions is None or actions.allows(code))
+    )
+
+
+def _all_worded(feature: Feature, codes: list[float], low: float, high: float) -> bool:
+    """Whether every number of a range has a word."""
+    step = feature.step or (1.0 if feature.kind == "integer" else 0.0)
+    low, high = max(low, feature.bounds[0]), min(high, feature.bounds[1])
+    low, high = (codes[0] if low == -INF else low), (codes[-1] if high == INF else high)
+    within = sum(low <= code <= high for code in codes)
+    return step > 0.0 and math.floor(high / step) - math.ceil(low / step) + 1 == within > 0

@@ -70,14 +70,14 @@ class Formula:
         return _FormulaReader(text).formula()
 
     def __repr__(self) -> str:
-        first = str(self.parts[0])
+        texts = [*map(str, self.parts)]
         if self.shape == "moves":
-            return f"moves by {first}"
+            return f"moves by {texts[0]}"
         if self.shape == "ratio":
-            return " / ".join(_bracketed(part) for part in self.parts)
+            return " / ".join(map(_bracketed, self.parts))
         if self.shape in ("min", "max"):
-            return f"{self.shape}({', '.join(map(str, self.parts))})"
-        return first
+            return f"{self.shape}({', '.join(texts)})"
+        return texts[0]
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -115,33 +115,22 @@ class Formula:
         base: float,
     ) -> tuple[Floats, Floats]:
         """Its least and greatest value where each input lies between two, in floats as computed."""
+        moves, ends = self.shape == "moves", []
         with np.errstate(all="ignore"):
-            ends = [self._part(part, low, high, own, base) for part in self.parts]
+            for part in self.parts:
+                least = most = np.asarray(base if moves else part.constant, np.float64)
+                for name, weight in part.terms:
+                    origin = own[name] if moves else 0.0
+                    a, b = (low[name], high[name]) if weight > 0 else (high[name], low[name])
+                    least, most = least + weight * (a - origin), most + weight * (b - origin)
+                ends.append((least, most))
             if self.shape == "ratio":
                 return _quotients(*ends)
             if self.shape in ("min", "max"):
                 pick = np.minimum if self.shape == "min" else np.maximum
                 lows, highs = zip(*ends, strict=True)
                 return reduce(pick, lows), reduce(pick, highs)
-            return ends[0]
-
-    def _part(
-        self,
-        part: Linear,
-        low: Mapping[str, Floats],
-        high: Mapping[str, Floats],
-        own: Mapping[str, float],
-        base: float,
-    ) -> tuple[Floats, Floats]:
-        moves = self.shape == "moves"
-        start = base if moves else part.constant
-        least = most = np.asarray(start, np.float64)
-        for name, weight in part.terms:
-            origin = own[name] if moves else 0.0
-            a, b = (low[name], high[name]) if weight > 0 else (high[name], low[name])
-            least = least + weight * (a - origin)
-            most = most + weight * (b - origin)
-        return least, most
+        return ends[0]
 
 
 def _quotients(above: tuple[Floats, Floats], below: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
@@ -165,9 +154,8 @@ def quoted_in(name: str) -> str:
 
 
 def _bracketed(part: Linear) -> str:
-    single = len(part.terms) + bool(part.constant) == 1 and not str(part).startswith("-")
-    single = single and "*" not in str(part)
-    return str(part) if single else f"({part})"
+    text, single = str(part), len(part.terms) + bool(part.constant) == 1
+    return text if single and not text.startswith("-") and "*" not in text else f"({text})"
 
 
 class _FormulaReader:
@@ -180,16 +168,15 @@ class _FormulaReader:
     def formula(self) -> Formula:
         moves = _MOVES.fullmatch(self.text)
         body = self._parsed(moves[1] if moves else self.text)
-        made = self._moves(body) if moves else self._shape(body)
+        if not moves:
+            made = self._shape(body)
+        elif (part := self._linear(body)).constant:
+            self._fault("only other columns, such as 'moves by 0.5 * loan'")
+        else:
+            made = Formula("moves", (part,))
         if not made.names:
             self._fault("at least one other column")
         return made
-
-    def _moves(self, body: ast.expr) -> Formula:
-        part = self._linear(body)
-        if part.constant:
-            self._fault("only other columns, such as 'moves by 0.5 * loan'")
-        return Formula("moves", (part,))
 
     def _shape(self, body: ast.expr) -> Formula:
         if isinstance(body, ast.BinOp) and isinstance(body.op, ast.Div):
@@ -205,10 +192,9 @@ class _FormulaReader:
 
     def _parsed(self, text: str) -> ast.expr:
         def word(match: re.Match[str]) -> str:
-            name = unquoted(match[0])
             if match[0] in ("min", "max"):
                 return match[0]
-            return self.names.setdefault(name, f"c{len(self.names)}")
+            return self.names.setdefault(unquoted(match[0]), f"c{len(self.names)}")
 
         try:
             return ast.parse(_NAME.sub(word, text).strip(), mode="eval").body

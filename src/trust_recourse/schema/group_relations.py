@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from trust_recourse.io.scalars import INF, Bools, Floats, same
-from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.errors import SchemaError
 from trust_recourse.schema.relations import (
     LIST,
@@ -28,11 +27,40 @@ from trust_recourse.schema.relations import (
 )
 
 if TYPE_CHECKING:
+    from trust_recourse.schema.actions import FeatureActions
     from trust_recourse.schema.table import Schema
 
 
-def _titles(schema: Schema, names: Sequence[str]) -> str:
-    return ", ".join(schema[name].title for name in names)
+@dataclass(frozen=True, repr=False)
+class _Group:
+    """The parts of a relation of any number of features."""
+
+    members: tuple[str, ...]
+
+    exact: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "members", tuple(self.members))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The features that it is about."""
+        return self.members
+
+    def limits(self, actions: Sequence[FeatureActions], others: bool) -> bool:
+        return any(each.free for each in actions)
+
+    def expect_several(self) -> None:
+        if len(self.members) < 2:
+            raise SchemaError(f"relation {self}: given one feature, expected at least two")
+
+    def titles(self, schema: Schema) -> str:
+        return ", ".join(schema[name].title for name in self.members)
+
+
+def _staying(before: Row, box: Box) -> list[Bools]:
+    """Of each feature, which codes are the person's own."""
+    return [equal(codes, own) for codes, own in zip(box, before, strict=True)]
 
 
 def _moved(before: Row, after: Row) -> int:
@@ -45,20 +73,14 @@ def _undone(before: Row, after: Row) -> Changes:
     return ((k, a) for k, (a, b) in each if not same(a, b))
 
 
-def _expect_several(relation: Relation) -> None:
-    if len(relation.names) < 2:
-        raise SchemaError(f"relation {relation}: given one feature, expected at least two")
-
-
 @dataclass(frozen=True, repr=False)
-class FewChange(Relation):
+class FewChange(_Group, Relation):
     """At most so many of these features change.
 
     >>> FewChange(("rent", "income", "debt"), most=2)
     at most 2 of rent, income, debt change
     """
 
-    members: tuple[str, ...]
     most: int
 
     forms = ("at most 2 of a, b, c change",)
@@ -66,45 +88,29 @@ class FewChange(Relation):
     by_value: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "members", tuple(self.members))
+        super().__post_init__()
         if isinstance(self.most, bool) or not isinstance(self.most, int) or self.most < 0:
             raise SchemaError(f"most={self.most!r}; expected a whole number from 0 up")
 
     @classmethod
     def read(cls, match: re.Match[str]) -> Self:
-        """Make it of its text."""
         return cls(unlisted(match[2]), int(match[1]))
 
     def __repr__(self) -> str:
         return f"at most {self.most} of {listed(self.members)} change"
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The features that it is about."""
-        return self.members
-
     def holds(self, before: Row, after: Row) -> bool:
-        """Say whether no more than so many are another."""
         return _moved(before, after) <= self.most
 
     def sentence(self, schema: Schema) -> str:
-        """Write the relation for people."""
-        return f"at most {self.most} of {_titles(schema, self.members)} may change"
-
-    def possible(self, before: Row, box: Box) -> bool:
-        """Say whether some row of a box keeps it."""
-        away = sum(not equal(codes, own).any() for codes, own in zip(box, before, strict=True))
-        return away <= self.most
+        return f"at most {self.most} of {self.titles(schema)} may change"
 
     def always(self, before: Row, box: Box) -> bool:
-        """Say whether every row of a box keeps it."""
-        away = sum(not equal(codes, own).all() for codes, own in zip(box, before, strict=True))
-        return away <= self.most
+        return sum(not each.all() for each in _staying(before, box)) <= self.most
 
     def ways(self, before: Row, box: Box) -> Iterator[Way]:
         """By what is left of the changes when each takes one."""
-        each = zip(box, before, strict=True)
-        gains = [equal(codes, own).astype(np.float64) - 1.0 for codes, own in each]
+        gains = [each.astype(np.float64) - 1.0 for each in _staying(before, box)]
         yield [gains[0] + self.most, *gains[1:]]
 
     def mended(self, before: Row, after: Row, actions: Sequence[FeatureActions]) -> Changes:
@@ -112,65 +118,44 @@ class FewChange(Relation):
         return _undone(before, after)
 
     def limits(self, actions: Sequence[FeatureActions], others: bool) -> bool:
-        """Say whether it forbids a person something that the features' own rules allow them."""
         return sum(each.free for each in actions) > self.most
 
 
 @dataclass(frozen=True, repr=False)
-class Together(Relation):
+class Together(_Group, Relation):
     """These features change together, or none of them does.
 
     >>> Together(("street", "town"))
     street, town change together
     """
 
-    members: tuple[str, ...]
-
     forms = ("a, b change together",)
     pattern = re.compile(rf"\s*({LIST})\s+change\s+together\s*")
     joins: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "members", tuple(self.members))
-
     @classmethod
     def read(cls, match: re.Match[str]) -> Self:
-        """Make it of its text."""
         return cls(unlisted(match[1]))
 
     def __repr__(self) -> str:
         return f"{listed(self.members)} change together"
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The features that it is about."""
-        return self.members
-
     def check(self, schema: Schema) -> None:
-        """Refuse one that is alone."""
-        _expect_several(self)
+        self.expect_several()
 
     def holds(self, before: Row, after: Row) -> bool:
-        """Say whether all are another, or none is."""
         return _moved(before, after) in (0, len(self.members))
 
     def sentence(self, schema: Schema) -> str:
-        """Write the relation for people."""
-        return f"{_titles(schema, self.members)} change together or not at all"
-
-    def possible(self, before: Row, box: Box) -> bool:
-        """Say whether some row of a box keeps it."""
-        stays = [equal(codes, own) for codes, own in zip(box, before, strict=True)]
-        return all(each.any() for each in stays) or not any(each.all() for each in stays)
+        return f"{self.titles(schema)} change together or not at all"
 
     def always(self, before: Row, box: Box) -> bool:
-        """Say whether every row of a box keeps it."""
-        stays = [equal(codes, own) for codes, own in zip(box, before, strict=True)]
+        stays = _staying(before, box)
         return all(each.all() for each in stays) or not any(each.any() for each in stays)
 
     def ways(self, before: Row, box: Box) -> Iterator[Way]:
         """By staying with all of them; by leaving all."""
-        stays = [equal(codes, own) for codes, own in zip(box, before, strict=True)]
+        stays = _staying(before, box)
         yield [only(each) for each in stays]
         yield [only(~each) for each in stays]
 
@@ -178,16 +163,12 @@ class Together(Relation):
         """Take back one of the changes, or make one that is lacking, as near as there is."""
         yield from _undone(before, after)
         for k, (own, now) in enumerate(zip(before, after, strict=True)):
-            if same(own, now):
-                yield from ((k, value) for value in itertools.islice(_nearest(actions[k]), 1))
-
-    def limits(self, actions: Sequence[FeatureActions], others: bool) -> bool:
-        """Say whether it forbids a person something: to change some of them alone."""
-        return any(each.free for each in actions)
+            if same(own, now) and (value := _other(actions[k])) is not None:
+                yield k, value
 
 
 @dataclass(frozen=True, repr=False)
-class OneOf(Relation):
+class OneOf(_Group, Relation):
     """Of these columns, each 0 or 1 (no or yes), one is 1: a choice that was spread over columns.
 
     With `at_most` none may be, too: the choice that no column stands for.
@@ -196,39 +177,28 @@ class OneOf(Relation):
     one of rents, owns, other
     """
 
-    members: tuple[str, ...]
     at_most: bool = False
 
     forms = ("one of a, b, c", "at most one of a, b, c")
     pattern = re.compile(rf"\s*(at\s+most\s+)?one\s+of\s+({LIST})\s*")
     joins: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "members", tuple(self.members))
-
     @classmethod
     def read(cls, match: re.Match[str]) -> Self:
-        """Make it of its text."""
         return cls(unlisted(match[2]), match[1] is not None)
 
     def __repr__(self) -> str:
         return f"{'at most ' * self.at_most}one of {listed(self.members)}"
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The features that it is about."""
-        return self.members
-
     def check(self, schema: Schema) -> None:
         """Refuse one that is alone, and features that are no numbers and no booleans."""
-        _expect_several(self)
+        self.expect_several()
         for name in self.members:
             if schema[name].kind not in ("boolean", "integer", "number"):
                 expected = f"expected {name!r} to be a boolean, or a number that is 0 or 1"
                 raise SchemaError(f"relation {self}: {expected}")
 
     def holds(self, before: Row, after: Row) -> bool:
-        """Say whether one is 1 and the others are 0."""
         ones = sum(code == 1.0 for code in after)
         known = all(code in (0.0, 1.0) for code in after)
         return known and (ones == 1 or (self.at_most and ones == 0))
@@ -240,16 +210,8 @@ class OneOf(Relation):
         return ~known | (ones > 1) | ((ones < 1) & (not self.at_most)), ones.astype(np.float64)
 
     def sentence(self, schema: Schema) -> str:
-        """Write the relation for people."""
         few = "at most one" if self.at_most else "just one"
-        return f"{few} of {_titles(schema, self.members)} may be yes (1)"
-
-    def possible(self, before: Row, box: Box) -> bool:
-        """Say whether some row of a box keeps it."""
-        return any(
-            all((codes == code).any() for codes, code in zip(box, row, strict=True))
-            for row in self._rows()
-        )
+        return f"{few} of {self.titles(schema)} may be yes (1)"
 
     def always(self, before: Row, box: Box) -> bool:
         """Say whether every row of a box keeps it: none of the features has a choice in it.
@@ -262,18 +224,11 @@ class OneOf(Relation):
         rows = itertools.product(*(codes.tolist() for codes in choices))
         return all(self.holds(before, row) for row in rows)
 
-    def _rows(self) -> Iterator[list[float]]:
-        """What the features may be together."""
-        n = len(self.members)
-        if self.at_most:
-            yield [0.0] * n
-        for k in range(n):
-            yield [float(j == k) for j in range(n)]
-
     def ways(self, before: Row, box: Box) -> Iterator[Way]:
-        """By each of them."""
-        for row in self._rows():
-            yield [only(codes == code) for codes, code in zip(box, row, strict=True)]
+        """By each of them, and by none."""
+        n = len(self.members)
+        for one in range(-self.at_most, n):
+            yield [only(codes == float(k == one)) for k, codes in enumerate(box)]
 
     def mended(self, before: Row, after: Row, actions: Sequence[FeatureActions]) -> Changes:
         """Turn one of them over."""
@@ -282,18 +237,12 @@ class OneOf(Relation):
             if actions[k].allows(other):
                 yield k, other
 
-    def limits(self, actions: Sequence[FeatureActions], others: bool) -> bool:
-        """Say whether it forbids a person something that the features' own rules allow them."""
-        return any(each.free for each in actions)
 
-
-def _nearest(actions: FeatureActions) -> Iterator[float]:
-    """The other values, nearest first; of a number only the nearest on either side."""
+def _other(actions: FeatureActions) -> float | None:
+    """The nearest other value of a number, the first other one of a list."""
     own = actions.own
     if actions.choices is not None or math.isnan(own):
-        yield from (code for code in actions.values().tolist() if not same(code, own))
-        return
-    below = actions.destinations(-INF, math.nextafter(own, -INF))
-    above = actions.destinations(own, INF)
-    ends = ([below[1]] if below else []) + ([above[0]] if above else [])
-    yield from sorted(ends, key=lambda end: abs(end - own))
+        return next((code for code in actions.values().tolist() if not same(code, own)), None)
+    sides = actions.nearest(-INF, math.nextafter(own, -INF)), actions.nearest(own, INF)
+    known = (value for value in sides if value is not None)
+    return min(known, key=lambda value: abs(value - own), default=None)

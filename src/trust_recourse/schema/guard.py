@@ -9,7 +9,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -101,20 +100,12 @@ def _series(features: Sequence[Feature], codes: Floats) -> dict[str, str]:
     found: dict[str, str] = {}
     for family in families.values():
         members = [at for _, at in sorted(family.items())]
-        if _run(sorted(family)) >= LEAST_RUN and _correlated(codes[:, members]):
+        run = any(family.keys() >= {*range(first, first + LEAST_RUN)} for first in family)
+        if run and _correlated(codes[:, members]):
             names = [features[at].name for at in members]
             seen = f"records the past, as one of the series {names[0]} to {names[-1]}"
             found |= dict.fromkeys(names, seen)
     return found
-
-
-def _run(numbers: Sequence[int]) -> int:
-    """The length of the longest run of consecutive numbers."""
-    longest = run = 1
-    for before, after in pairwise(numbers):
-        run = run + 1 if after == before + 1 else 1
-        longest = max(longest, run)
-    return longest
 
 
 def _correlated(columns: Floats) -> bool:
@@ -146,15 +137,12 @@ def one_hot(features: Sequence[Feature], codes: Floats) -> tuple[OneOf, ...]:
     found, used = [], set[int]()
     for prefix in sorted(families, key=len):
         members = families[prefix]
-        if len(members) > 1 and not used & {*members} and _one_each(codes[:, members]):
+        ones = codes[:, members]
+        one_each = (ones.sum(axis=1) == 1).all() and ones.any(axis=0).sum() > 1
+        if one_each and not used & {*members}:
             used |= {*members}
             found.append(members)
     return tuple(OneOf(tuple(features[at].name for at in each)) for each in sorted(found))
-
-
-def _one_each(columns: Floats) -> bool:
-    """Whether each row has exactly one 1, and at least two columns have any."""
-    return bool((columns.sum(axis=1) == 1).all() and columns.any(axis=0).sum() > 1)
 
 
 # ---------------------------------------------------------------- bounds

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from trust_recourse.io.scalars import INF, Bools, Floats, is_number, plain, same
 from trust_recourse.io.wording import written
-from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.errors import SchemaError
 from trust_recourse.schema.multiples import plus
 
 if TYPE_CHECKING:
+    from trust_recourse.schema.actions import FeatureActions
     from trust_recourse.schema.table import Schema
 
 # all of a relation's own features, in the order of its `names`
@@ -49,9 +49,9 @@ class Relation(ABC):
     forms: ClassVar[tuple[str, ...]]  # its text, by example
     pattern: ClassVar[re.Pattern[str]]  # and in general
     joins: ClassVar[bool] = False  # whether its features only change together
-    by_value: ClassVar[bool] = (
-        True  # else it only limits which features change, and fewer always do
-    )
+    # else it only limits which features change, and fewer always do
+    by_value: ClassVar[bool] = True
+    exact: ClassVar[bool] = False  # whether some row of a box keeps it wherever a way is open
 
     @classmethod
     @abstractmethod
@@ -80,8 +80,12 @@ class Relation(ABC):
     def possible(self, before: Row, box: Box) -> bool:
         """Say whether some row of a box keeps it.
 
-        The default tries every row; a kind for features of many values should override it.
+        The default tries every row, unless `ways` are `exact`; a kind for features of many values
+        should make them so, or override it.
         """
+        if self.exact:
+            best = (sum(float(gains.max()) for gains in way) for way in self.ways(before, box))
+            return any(gain >= 0.0 for gain in best)
         rows = itertools.product(*(codes.tolist() for codes in box))
         return any(self.holds(before, row) for row in rows)
 
@@ -127,26 +131,13 @@ class Relation(ABC):
 
 
 @dataclass(frozen=True, repr=False)
-class AtMost(Relation):
-    """Whoever changes anything ends with a at most b. Not asked where either is missing.
-
-    >>> AtMost("months late", "months")
-    `months late` <= months
-    """
+class _Pair:
+    """The parts of a relation of two features, of which the second has an order."""
 
     a: str
     b: str
 
-    forms = ("a <= b",)
-    pattern = re.compile(rf"\s*{NAME}\s*<=\s*{NAME}\s*")
-
-    @classmethod
-    def read(cls, match: re.Match[str]) -> Self:
-        """Make it of its text."""
-        return cls(unquoted(match[1]), unquoted(match[2]))
-
-    def __repr__(self) -> str:
-        return f"{quoted(self.a)} <= {quoted(self.b)}"
+    exact: ClassVar[bool] = True
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -154,27 +145,43 @@ class AtMost(Relation):
         return self.a, self.b
 
     def check(self, schema: Schema) -> None:
-        """Refuse features that cannot be compared."""
-        _check_order(self, schema)
+        """Refuse features between which it means nothing."""
+        if schema[self.b].kind == "category":
+            expected = f"expected {self.b!r} to have an order, not a category"
+            raise SchemaError(f"relation {self}: {expected}")
+
+
+@dataclass(frozen=True, repr=False)
+class AtMost(_Pair, Relation):
+    """Whoever changes anything ends with a at most b. Not asked where either is missing.
+
+    >>> AtMost("months late", "months")
+    `months late` <= months
+    """
+
+    forms = ("a <= b",)
+    pattern = re.compile(rf"\s*{NAME}\s*<=\s*{NAME}\s*")
+
+    @classmethod
+    def read(cls, match: re.Match[str]) -> Self:
+        return cls(unquoted(match[1]), unquoted(match[2]))
+
+    def __repr__(self) -> str:
+        return f"{quoted(self.a)} <= {quoted(self.b)}"
+
+    def check(self, schema: Schema) -> None:
+        super().check(schema)
         if schema[self.a].codes.measure != schema[self.b].codes.measure:
             alike = "two numbers, two booleans, or two ordinals with the same levels"
             raise SchemaError(f"relation {self}: expected {alike}")
 
     def holds(self, before: Row, after: Row) -> bool:
-        """Say whether a change of the codes of (a, b) keeps the relation."""
         return not after[0] > after[1]
 
     def sentence(self, schema: Schema) -> str:
-        """Write the relation for people."""
         return f"{schema[self.a].title} must be at most {schema[self.b].title}"
 
-    def possible(self, before: Row, box: Box) -> bool:
-        """Say whether some row of a box keeps it."""
-        # the extreme is NaN where a value is missing, and then it is not above anything
-        return not box[0].min() > box[1].max()
-
     def always(self, before: Row, box: Box) -> bool:
-        """Say whether every row of a box keeps it."""
         a, b = (codes[~np.isnan(codes)] for codes in box)
         return not (len(a) and len(b) and a.max() > b.min())
 
@@ -193,7 +200,6 @@ class AtMost(Relation):
         yield from _known((1, actions[1].at_least(after[0])), (0, actions[0].at_most(after[1])))
 
     def limits(self, actions: Sequence[FeatureActions], others: bool) -> bool:
-        """Say whether it forbids a person something that the features' own rules allow them."""
         a, b = actions
         highest, lowest = a.extent(-INF, INF), b.extent(-INF, INF)
         if highest is None or lowest is None or highest[1] <= lowest[0]:
@@ -206,7 +212,7 @@ class AtMost(Relation):
 
 
 @dataclass(frozen=True, repr=False)
-class Implication(Relation):
+class Implication(_Pair, Relation):
     """If a changes, b must rise by at least `by` (fall, if negative): a degree takes years.
 
     Where b is missing no rise can be counted, so a must stay.
@@ -215,8 +221,6 @@ class Implication(Relation):
     degree changes => age rises by 2
     """
 
-    a: str
-    b: str
     by: float
 
     forms = ("a changes => b rises by 2", "a changes => b falls by 2")
@@ -232,7 +236,6 @@ class Implication(Relation):
 
     @classmethod
     def read(cls, match: re.Match[str]) -> Self:
-        """Make it of its text."""
         try:
             by = float(match[4]) * (1 if match[3] == "rises" else -1)
         except ValueError:
@@ -244,17 +247,7 @@ class Implication(Relation):
         verb = "rises" if self.by > 0 else "falls"
         return f"{quoted(self.a)} changes => {quoted(self.b)} {verb} by {written(abs(self.by))}"
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The features that it is about: a and b."""
-        return self.a, self.b
-
-    def check(self, schema: Schema) -> None:
-        """Refuse a second feature that cannot rise."""
-        _check_order(self, schema)
-
     def holds(self, before: Row, after: Row) -> bool:
-        """Say whether a change of the codes of (a, b) keeps the relation."""
         return same(before[0], after[0]) or bool(self._enough(before, after[1]))
 
     def _enough(self, before: Row, b: Any) -> Any:
@@ -266,16 +259,10 @@ class Implication(Relation):
         return math.copysign(math.inf, self.by) if math.isnan(before) else plus(before, self.by)
 
     def sentence(self, schema: Schema) -> str:
-        """Write the relation for people."""
         a, b, verb = schema[self.a], schema[self.b], "rise" if self.by > 0 else "fall"
         return f"if {a.title} changes, {b.title} must {verb} by at least {b.amount(abs(self.by))}"
 
-    def possible(self, before: Row, box: Box) -> bool:
-        """Say whether some row of a box keeps it."""
-        return bool(equal(box[0], before[0]).any() or self._enough(before, box[1]).any())
-
     def always(self, before: Row, box: Box) -> bool:
-        """Say whether every row of a box keeps it."""
         return bool(equal(box[0], before[0]).all() or self._enough(before, box[1]).all())
 
     def ways(self, before: Row, box: Box) -> Iterator[Way]:
@@ -291,7 +278,6 @@ class Implication(Relation):
         yield from _known((1, moved), (0, before[0]))
 
     def limits(self, actions: Sequence[FeatureActions], others: bool) -> bool:
-        """Say whether it forbids a person something that the features' own rules allow them."""
         a, b = actions
         ends = np.array([b.own, *(b.extent(-INF, INF) or ())])
         return a.free and not bool(self._enough((a.own, b.own), ends).all())
@@ -354,10 +340,3 @@ def _some(actions: FeatureActions) -> list[float]:
         return [*actions.values().tolist()]
     except SchemaError:
         return [actions.own, *(actions.extent(-INF, INF) or ())]
-
-
-def _check_order(relation: AtMost | Implication, schema: Schema) -> None:
-    b = schema[relation.b]
-    if b.kind == "category":
-        expected = f"expected {b.name!r} to have an order, not a category"
-        raise SchemaError(f"relation {relation}: {expected}")

@@ -31,7 +31,8 @@ class RelaxedSchema:
 
 def with_feature(schema: Schema, feature: Feature) -> Schema:
     """The same schema with another feature in place of the one of that name."""
-    features = (feature if each.name == feature.name else each for each in schema.features)
+    features = list(schema.features)
+    features[schema.position(feature.name)] = feature
     return replace(schema, features=tuple(features))
 
 

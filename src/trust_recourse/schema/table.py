@@ -16,12 +16,11 @@ from trust_recourse.io.frames import Frame, Table
 from trust_recourse.io.scalars import Floats
 from trust_recourse.io.wording import some
 from trust_recourse.schema import derived, guard
-from trust_recourse.schema.action_set import ActionSet
+from trust_recourse.schema.actions import ActionSet
 from trust_recourse.schema.encoding import Encoding, Rows
 from trust_recourse.schema.errors import SchemaError, no_feature, refuse_repeated
 from trust_recourse.schema.feature import Feature
-from trust_recourse.schema.guess.infer import MissingCodes, features_of
-from trust_recourse.schema.guess.scale import Scale, rescaled
+from trust_recourse.schema.guess.infer import MissingCodes, Scale, features_of, rescaled
 from trust_recourse.schema.relations import Relation, read_relation
 from trust_recourse.schema.relaxations import RelaxedSchema, relaxations, with_feature
 from trust_recourse.schema.yaml_text import (
@@ -38,8 +37,9 @@ from trust_recourse.schema.yaml_text import (
 class Schema:
     """What a table's columns mean, and what one person may change in it.
 
-    `features` has one `Feature` per column, in order; `relations` are `AtMost`, `Implication`, any
-    other `Relation`, or their text. `reasons` are those of the locks by `guarded`.
+    `features` has one `Feature` per column, in order, and `names` their names; `relations` are
+    `AtMost`, `Implication`, any other `Relation`, or their text. `reasons` are those of the locks
+    by `guarded`. `print` writes one line a feature.
 
     >>> people = pd.DataFrame({"age": [30, 64], "income": [900.5, 2100.0], "job": ["none", "day"]})
     >>> schema = Schema.infer(people).lock("age").update("income", direction="increase", unit="€")
@@ -49,11 +49,16 @@ class Schema:
     [[30.0, 900.5, 1.0], [64.0, 2100.0, 0.0]]
     >>> schema.action_set(people.iloc[0]).why_not([30, 800, 0])
     ('income must not fall below €900.5', 'income may only increase')
+    >>> print(schema)
+    age: integer, 30 to 64, may not change
+    income: number, €900.5 to €2,100.0, in steps of €0.1, may only increase
+    job: category, 'day', 'none'
     """
 
     features: tuple[Feature, ...]
     relations: tuple[Relation, ...] = ()
     reasons: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    names: tuple[str, ...] = field(init=False, compare=False, repr=False)
     encoding: Encoding = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -61,7 +66,9 @@ class Schema:
         if not self.features or not all(isinstance(f, Feature) for f in self.features):
             raise SchemaError(f"features: given {self.features!r}, expected at least one Feature")
         object.__setattr__(self, "encoding", Encoding(self.features))
-        refuse_repeated("features", self.names)
+        object.__setattr__(self, "names", self.encoding.names)
+        if len(self.encoding.places) < len(self.features):
+            refuse_repeated("features", self.names)
         object.__setattr__(self, "relations", tuple(map(read_relation, self.relations)))
         for relation in self.relations:
             if unknown := [name for name in relation.names if name not in self]:
@@ -71,19 +78,13 @@ class Schema:
             relation.check(self)
         for feature in self.derived:
             derived.refuse_wrong_derived(self, feature)
-        locked = {feature.name for feature in self.features if not feature.movable}
-        reasons = {name: why for name, why in self.reasons.items() if name in locked}
+        reasons = {n: why for n, why in self.reasons.items() if n in self and not self[n].movable}
         object.__setattr__(self, "reasons", reasons)
 
     @cached_property
     def derived(self) -> tuple[Feature, ...]:
         """The features that follow from others."""
         return tuple(feature for feature in self.features if feature.derived)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The features' names, in order."""
-        return self.encoding.names
 
     def position(self, key: str | int) -> int:
         """Find the column of a feature by its name."""
@@ -118,6 +119,9 @@ class Schema:
             raise SchemaError(f"several features are labelled {given!r}: say {some(labelled)}")
         known = [*self.names, *(feature.title for feature in self)]
         raise SchemaError(no_feature(given, known, self.names))
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, (*self.features, *self.relations)))
 
     def __getitem__(self, key: str | int) -> Feature:
         return self.features[self.position(key)]

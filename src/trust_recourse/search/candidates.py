@@ -67,7 +67,7 @@ def candidates(
 
 def _computed(action_set: ActionSet, follows: Follows) -> Floats:
     try:
-        return action_set.computed(follows, MOST_LISTED)
+        return follows.computed(action_set.actions, MOST_LISTED)
     except SchemaError as error:
         name = action_set.schema[follows.at].name
         listed = f"feature {name!r} is derived and has a slope, so its values are listed"

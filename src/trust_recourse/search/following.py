@@ -75,7 +75,7 @@ def following(
         at = np.searchsorted(edges, codes[~np.isnan(codes)])
         known = slice(first[each.at], first[each.at] + len(at))
         low[known], high[known] = raw[at - 1], raw[at]
-        least, most = action_set.allowed_raw(each)
+        least, most = each.allowed_raw(action_set.actions)
         np.maximum(low[known], least, out=low[known])
         np.minimum(high[known], most, out=high[known])
         records += _record(each, features, formulas)

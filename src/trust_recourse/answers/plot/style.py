@@ -15,7 +15,7 @@ import numpy as np
 
 from trust_recourse.io.extras import needed
 from trust_recourse.io.wording import significant
-from trust_recourse.schema.display import marked
+from trust_recourse.schema.feature import marked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
@@ -16,9 +17,14 @@ from trust_recourse.io.wording import near, some
 from trust_recourse.schema.checks import Kind
 from trust_recourse.schema.errors import SchemaError, refuse_repeated
 from trust_recourse.schema.feature import Feature
-from trust_recourse.schema.guess.scale import ALIKE, alike, spread
+from trust_recourse.schema.multiples import plus
+
+if TYPE_CHECKING:
+    from trust_recourse.schema.encoding import Rows
+    from trust_recourse.schema.table import Schema
 
 _Codes: TypeAlias = Value | Sequence[Value | None]
+Scale = Literal["range", "mad", "quantile", "robust"]
 MissingCodes: TypeAlias = _Codes | Mapping[str, _Codes] | None
 
 _KIND_HELD: dict[str, Kind] = {
@@ -32,6 +38,8 @@ _KIND_HELD: dict[str, Kind] = {
 PLACES = 10  # decimal places that are tried
 USUAL = 0.99  # of the values that a column has: what fewer ask for is astray
 STRAY = 3  # places more than is usual
+QUANTILES = (0.05, 0.95)
+ALIKE = 1e-12  # of the greatest value: a smaller spread is the rounding of a constant
 FINEST = -12  # exponent of the smallest step; finer columns are continuous
 
 
@@ -54,17 +62,28 @@ def as_table(X: Any) -> pd.DataFrame:
 def features_of(X: Any, missing: MissingCodes) -> tuple[pd.DataFrame, tuple[Feature, ...]]:
     """A table with its features: see `Schema.infer`."""
     table = as_table(X)
+    _refuse_target(missing, len(table))
     everywhere = not isinstance(missing, Mapping)
-    if missing is None or isinstance(missing, Mapping):
-        named = missing or {}
-    else:
-        named = dict.fromkeys(table.columns, missing)
+    given = () if missing is None else missing
+    named = given if isinstance(given, Mapping) else dict.fromkeys(table.columns, given)
     if unknown := [name for name in named if name not in table.columns]:
         hint = near(unknown[0], table.columns)
         raise SchemaError(f"missing: no column {unknown[0]!r}{hint}")
-    codes = {n: scalars(named[n]) if n in named else () for n in table.columns}
+    codes = {name: scalars(named.get(name, ())) for name in table.columns}
     refuse_unfinished(table, codes)
     return table, tuple(inferred(table[n], codes[n], everywhere) for n in table.columns)
+
+
+def _refuse_target(missing: Any, rows: int) -> None:
+    """Refuse a column in place of codes: a target that was given next to the table."""
+    if np.ndim(missing) == 0:
+        return
+    codes = isinstance(missing, (list, tuple, np.ndarray)) and np.ndim(missing) == 1
+    if not codes or (len(missing) == rows and len(set(scalars(missing))) < rows):
+        raise SchemaError(
+            f"missing: given {type(missing).__name__} of {len(missing)} values, expected the codes "
+            "that mean missing, such as -9; a target is no part of a schema: Schema.infer(X)"
+        )
 
 
 def refuse_unfinished(table: pd.DataFrame, codes: Mapping[str, tuple[Any, ...]]) -> None:
@@ -141,3 +160,91 @@ def _decimal_step(numbers: Floats, scale: float, rounding: float) -> float | Non
         return float(f"1e-{found}")
     exponent = math.floor(math.log10(scale)) - 4
     return float(f"1e{exponent}") if exponent >= FINEST else None
+
+
+# ---------------------------------------------------------------- how far apart values are
+
+
+def alike(low: float, high: float) -> bool:
+    """Whether the least and the greatest value are the same but for rounding.
+
+    >>> alike(0.3, 0.1 + 0.2), alike(1e-15, 2e-15)
+    (True, False)
+    """
+    return high - low <= ALIKE * max(-low, high)
+
+
+def spread(name: str, numbers: Floats, scale: Scale) -> float:
+    """The scale of a column of known numbers; 1 where they are all the same, but for rounding.
+
+    "range" is the greatest less the least. "mad" is the median distance from the median; where
+    more than half of the values are alike it would be 0, and the mean distance from the median
+    stands in. "robust" is the 95% quantile less the 5% quantile, both values themselves, so that
+    one value far away has no say even among few; where half of the values or more are alike, it is
+    the 95% quantile of how far the others are from those. "quantile" is the 95% quantile less the
+    5% quantile, or as "robust" where the two are the same.
+
+    >>> spread("x", np.array([1.0, 2.0, 3.0, 4.0, 100.0]), "mad")
+    1.0
+    >>> paid = np.array([20.0] * 96 + [320, 420, 520, 1_700_000])
+    >>> [round(spread("x", paid, scale)) for scale in ("range", "quantile", "robust")]
+    [1699980, 500, 500]
+    """
+    if not numbers.size:
+        raise SchemaError(f"column {name!r}: every value is missing; give rows where some are not")
+    low, high = float(numbers.min()), float(numbers.max())
+    if not np.isfinite(high - low):
+        raise SchemaError(
+            f"column {name!r}: values from {low} to {high}; expected finite ones, less far apart"
+        )
+    if alike(low, high):
+        return 1.0
+    found = 0.0
+    if scale == "mad":
+        away = np.abs(numbers - np.median(numbers))
+        found = float(np.median(away)) or float(away.mean())
+    elif scale == "quantile":
+        below, above = np.quantile(numbers, QUANTILES)
+        found = float(above - below) or _usual(numbers)
+    elif scale == "robust":
+        found = _usual(numbers)
+    return found or plus(high, -low) or 1.0
+
+
+def rescaled(schema: Schema, X: Rows, scale: Scale) -> Schema:
+    """The schema with the scales of numbers and integers from data; bounds and other kinds stay.
+
+    `spread` has what each scale is. A column that is constant has scale 1; missing values do not
+    count.
+
+    >>> from trust_recourse.schema import Schema
+    >>> table = np.array([[1], [2], [3], [4], [100]])
+    >>> rescaled(Schema.infer(table), table, "mad")["x0"].scale
+    1.0
+    """
+    known = get_args(Scale)
+    if scale not in known:
+        expected = f"expected one of {', '.join(known)}{near(scale, known)}"
+        raise SchemaError(f"scale={scale!r}; {expected}")
+    features = (
+        replace(feature, scale=spread(feature.name, codes[~np.isnan(codes)], scale))
+        if feature.numeric
+        else feature
+        for feature, codes in zip(schema.features, schema.encode(X).T, strict=True)
+    )
+    return replace(schema, features=tuple(features))
+
+
+def _usual(numbers: Floats) -> float:
+    """How far the usual values are apart, or from the commonest, if half or more are that."""
+    values, counts = np.unique(numbers, return_counts=True)
+    commonest = float(values[counts.argmax()])
+    if 2 * int(counts.max()) < len(numbers):
+        below = np.quantile(numbers, QUANTILES[0], method="higher")
+        above = np.quantile(numbers, QUANTILES[1], method="lower")
+        return plus(float(above), -float(below))
+    others = numbers[numbers != commonest]
+    if not others.size:
+        return 0.0
+    by = np.argsort(np.abs(others - commonest), kind="stable")
+    return abs(plus(float(others[by[int(QUANTILES[1] * (len(by) - 1))]]), -commonest))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -49,18 +48,13 @@ def levels(words: Sequence[object], name: str = "") -> Levels | None:
     return _by_numbers(texts, name) or _by_words(texts, name)
 
 
-@cache
-def _untold() -> re.Pattern[str]:
-    return re.compile(alternatives("untold"))
-
-
 def untold(text: str) -> bool:
     """Whether a word says that something is not known.
 
     >>> untold("unknown/ no savings account"), untold("not stated"), untold("none reported")
     (True, True, False)
     """
-    return bool(_untold().search(_plain(text)))
+    return bool(re.search(alternatives("untold"), _plain(text)))
 
 
 def only_untold(text: str) -> bool:
@@ -69,7 +63,7 @@ def only_untold(text: str) -> bool:
     >>> only_untold("Unknown"), only_untold("unknown or none")
     (True, False)
     """
-    return bool(_untold().fullmatch(_plain(text)))
+    return bool(re.fullmatch(alternatives("untold"), _plain(text)))
 
 
 # ---------------------------------------------------------------- by numbers
@@ -96,10 +90,6 @@ class _Read(NamedTuple):
     rest: frozenset[str]
     unit: str
 
-    @property
-    def ranged(self) -> bool:
-        return self.span[0] < self.span[1]
-
 
 def _by_numbers(texts: Sequence[str], name: str) -> Levels | None:
     told = {text: _read(text) for text in texts}
@@ -112,10 +102,12 @@ def _by_numbers(texts: Sequence[str], name: str) -> Levels | None:
     if any(map(DOTTED.search, spans)) and not any(map(POINTED.search, spans)):
         return None
     thing, timed = next(iter(things)), units <= {*TIME_UNITS}
-    if not (timed or thing & word_set("counted") or any(read.ranged for read in spans.values())):
+    ranged = any(read.span[0] < read.span[1] for read in spans.values())
+    if not (timed or thing & word_set("counted") or ranged):
         return None
-    found = _apart({text: read.span for text, read in spans.items()})
-    if found is None:
+    found = sorted(spans, key=lambda text: spans[text].span)
+    pairs = [(spans[a].span, spans[b].span) for a, b in pairwise(found)]
+    if any(a == b or a[1] > b[0] for a, b in pairs):  # two of them overlap
         return None
     low, high = spans[found[0]].span
     about = thing | {"reported", *map(_single, re.findall(r"[^\W\d_]+", name.lower()))}
@@ -136,13 +128,6 @@ def _nothing(text: str, about: frozenset[str]) -> bool:
 
 def _single(word: str) -> str:
     return word if word in word_set("counted") else word.removesuffix("s")
-
-
-def _apart(spans: dict[str, Span]) -> list[str] | None:
-    """The words in the order of their numbers, unless two of them overlap."""
-    order = sorted(spans, key=lambda text: spans[text])
-    pairs = [(spans[a], spans[b]) for a, b in pairwise(order)]
-    return order if all(a != b and a[1] <= b[0] for a, b in pairs) else None
 
 
 def _read(text: str) -> _Read | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 
 from trust_recourse.io.wording import words_of
 from trust_recourse.schema.feature import Feature
@@ -29,6 +28,7 @@ MONTHS_LATE = (-2, 12)
 LAG = re.compile(r"(?<![^\W\d_])t\s?[-−]\s?\d{1,2}(?!\d)", re.IGNORECASE)  # sales_t-1
 PASSING = frozenset(("since", "last", "history", "hist"))  # of the past, and time goes on from it
 YEARS = (1900, 2100)
+AGE_AT = re.compile(r"\b(age|alter) (at|when|bei) .")  # as they applied, borrowed or enrolled
 NUMBERS = (["no"], ["nr"], ["num"], ["number"], ["nummer"])
 NUMBERED = re.compile(r"\w+(nummer|nr)")  # of languages that join words
 PER = re.compile(r"\b(a|each|every|per) (day|month|week|year)\b")
@@ -39,24 +39,6 @@ _WHOSE = (
     "((num|number|nr|count|total|of|the|current|curr|present|cb|person|applicant|borrower|employee"
     "|cust|customer|client) )*"
 )
-
-
-@cache
-def _past() -> re.Pattern[str]:
-    return re.compile(rf"\b{alternatives('past')}\b")
-
-
-@cache
-def _rising() -> re.Pattern[str]:
-    names = alternatives("rising").replace("<time>", _TIME).replace("<now>", _NOW)
-    return re.compile(rf"{_WHOSE}{names}( in)?( (years|yrs|months|mths|mos|weeks|days))?")
-
-
-@cache
-def _age_at() -> re.Pattern[str]:
-    """When a person was that old: as they applied, borrowed or enrolled."""
-    filler = "|".join(sorted(word_set("filler")))
-    return re.compile(rf"(({filler}) )*(age|alter) (at|when|bei) .+")
 
 
 def _spellings(words: list[str]) -> tuple[list[str], ...]:
@@ -83,10 +65,9 @@ def attribute(feature: Feature) -> str | None:
     >>> attribute(Feature("age_of_car"))
     """
     told: dict[str, str] = {}
-    for title in _by_words(feature, feature.name):
-        told.setdefault(title, "name")
-    for title in _by_words(feature, feature.label):
-        told.setdefault(title, "label")
+    for where in ("name", "label"):
+        for title in _by_words(feature, getattr(feature, where)):
+            told.setdefault(title, where)
     held = [*_by_values(feature)]
     known = [*dict.fromkeys(told.values()), *["values"] * bool(held)]
     titles = dict.fromkeys([*told, *held])
@@ -106,7 +87,8 @@ def past(feature: Feature) -> str | None:
     """
     words = words_of(feature.name)
     lines = [" ".join(spelt) for spelt in _spellings(words)]
-    found = next(filter(None, ([e[0] for e in _past().finditer(line)] for line in lines)), [])
+    events = re.compile(rf"\b{alternatives('past')}\b")
+    found = next(filter(None, ([e[0] for e in events.finditer(line)] for line in lines)), [])
     if {*found} <= PASSING and feature.direction == "increase" and rises(feature):
         return None
     if lag := LAG.search(feature.name):
@@ -132,7 +114,9 @@ def rises(feature: Feature) -> str | None:
     >>> rises(Feature("education", "ordinal", values=("primary", "secondary")))
     'schooling is not lost'
     """
-    if feature.kind in ("category", "boolean") or _within(feature, *YEARS) or _below_zero(feature):
+    if feature.kind in ("category", "boolean") or _within(feature, *YEARS):
+        return None
+    if feature.numeric and feature.lower is not None and feature.bounds[0] < 0:
         return None
     order = None if feature.numeric else levels(feature.values, feature.name)
     words = words_of(feature.name)
@@ -141,7 +125,9 @@ def rises(feature: Feature) -> str | None:
     measured = feature.numeric or bool(counts)
     limited = "since" not in words and re.search(r"\d", feature.name)  # to the last 12 months, say
     line = " ".join(words) + counts
-    if measured and not limited and _rising().fullmatch(line):
+    passing = alternatives("rising").replace("<time>", _TIME).replace("<now>", _NOW)
+    passing = rf"{_WHOSE}{passing}( in)?( (years|yrs|months|mths|mos|weeks|days))?"
+    if measured and not limited and re.fullmatch(passing, line):
         return f"time passes ({line})"
     aged = known & {"age", "agep"} and known <= word_set("aged")
     if measured and aged and attribute(feature):
@@ -160,10 +146,6 @@ def _taught(words: set[str], order: Levels | None) -> bool:
     if not words & schools or not words <= schools | word_set("filler"):
         return False
     return order.of == EDUCATION or (bool(words & word_set("schooling")) and order.of != "")
-
-
-def _below_zero(feature: Feature) -> bool:
-    return feature.numeric and feature.lower is not None and feature.bounds[0] < 0
 
 
 def _by_words(feature: Feature, name: str) -> Iterator[str]:
@@ -185,7 +167,8 @@ def _named(about: Attribute, words: list[str], feature: Feature) -> bool:
     ours = sure | (told & about.bare)
     if ours and told <= ours | about.groups | word_set("filler"):
         return True
-    if about.title == "age" and _age_at().fullmatch(line):
+    applied = AGE_AT.search(line) if about.title == "age" else None
+    if applied and {*line[: applied.start()].split()} <= word_set("filler"):
         return True
     return bool(sure) and not told & word_set("otherwise") and _coded(feature)
 

@@ -80,10 +80,16 @@ def _of(feature: Feature, column: Floats) -> Iterator[Proposal]:
     if words := _of_words(feature):
         yield words
         feature = replace(feature, **words.fields)
-    if step := _round(feature, column):
-        yield step
-    if nothing := _to_zero(feature, column):
-        yield nothing
+    if feature.numeric:
+        codes = sentinels(column, positive=measured(feature.name))
+        known = column[~np.isnan(column) & ~np.isin(column, codes)]
+        if feature.step is not None and (step := _round(feature, known, codes)):
+            yield step
+        # what is owed or paid may be nothing, also where nobody in the table has come so far
+        if owed(feature.name) and len(known) and known.min() > 0:
+            least = f"its least here is {written(known.min())}"
+            reason = f"may fall to 0, as what is owed or paid may: {least}"
+            yield Proposal(feature.name, {"lower": 0}, reason)
     if feature.direction is None and (why := rises(feature)):
         yield Proposal(feature.name, {"direction": "increase"}, f"only rises: {why}")
 
@@ -97,10 +103,8 @@ def _of_words(feature: Feature) -> Proposal | None:
     gone = found.without if found else unsaid(words)
     if not found and not gone:
         return None
-    fields: dict[str, Any] = {
-        "kind": "category",
-        "values": tuple(w for w in words if w not in gone),
-    }
+    left = tuple(word for word in words if word not in gone)
+    fields: dict[str, Any] = {"kind": "category", "values": left}
     quoted, one = " and ".join(map(repr, gone)), len(gone) == 1
     reason = f"{quoted} {'says' if one else 'say'} that nothing is known: missing"
     if found:
@@ -111,20 +115,16 @@ def _of_words(feature: Feature) -> Proposal | None:
     return Proposal(feature.name, fields | {"missing": (*feature.missing, *gone)}, reason)
 
 
-def _round(feature: Feature, column: Floats) -> Proposal | None:
-    if not feature.numeric or feature.step is None:
-        return None
-    known, codes = _known(feature, column)
-    known = known[known != 0.0]
-    codes = [code for code in codes if code]
-    but = f", but for {' and '.join(map(written, codes))}" if codes else ""
+def _round(feature: Feature, known: Floats, codes: list[float]) -> Proposal | None:
+    """A step of which nearly all known values other than 0 are multiples."""
+    known, told = known[known != 0.0], [written(code) for code in codes if code]
+    but = f", but for {' and '.join(told)}" if told else ""
     for step in ROUND if len(known) >= FEWEST else ():
-        share = _on(known, step, feature.step)
+        share = _on(known, step, feature.step or 1.0)
         if share >= NEARLY_ALL:
             many = "all" if share == 1 else percent(share)
-            reason = (
-                f"steps of {punctuated(rounded(step))}: {many} of its values are multiples{but}"
-            )
+            reason = f"{many} of its values are multiples{but}"
+            reason = f"steps of {punctuated(rounded(step))}: {reason}"
             return Proposal(feature.name, {"step": float(step)}, reason)
     return None
 
@@ -138,20 +138,3 @@ def _on(known: Floats, step: float, finer: float) -> float:
     counted = known / finer
     whole = np.rint(counted)
     return float(((whole % several == 0) & (abs(counted - whole) <= CLOSE)).mean())
-
-
-def _to_zero(feature: Feature, column: Floats) -> Proposal | None:
-    """What is owed or paid may be nothing, also where nobody in the table has come so far."""
-    if not feature.numeric or not owed(feature.name):
-        return None
-    known, _ = _known(feature, column)
-    if not len(known) or known.min() <= 0:
-        return None
-    reason = f"may fall to 0, as what is owed or paid may: its least here is {written(known.min())}"
-    return Proposal(feature.name, {"lower": 0}, reason)
-
-
-def _known(feature: Feature, column: Floats) -> tuple[Floats, list[float]]:
-    """The values that are neither missing nor codes for it, and the codes."""
-    codes = sentinels(column, positive=measured(feature.name))
-    return column[~np.isnan(column) & ~np.isin(column, codes)], codes

@@ -41,7 +41,13 @@ def sentinels(column: Floats, *, positive: bool = False) -> list[float]:
     """
     values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
     found: list[float] = []
-    while more := _at_one_end(values, counts, positive):
+    while more := (
+        _below_zero(values)
+        or _apart(values, counts)
+        or [-value for value in _apart(-values[::-1], counts[::-1])]
+        or _nines(values, counts)
+        or (_zero(values, counts) if positive else [])
+    ):
         found += more
         rest = ~np.isin(values, more)
         values, counts = values[rest], counts[rest]
@@ -55,24 +61,11 @@ def beyond(column: Floats, lower: float, upper: float) -> list[float]:
     ([-9.0, 999.0], [])
     """
     values = np.unique(column[~np.isnan(column)])
-    usual = np.isin(values, CODES)
-    below = usual & (values < 0) & (lower >= 0)
-    found: list[float] = values[below | (usual & _far_above(values, lower, upper))].tolist()
-    return found
-
-
-def _far_above(values: Floats, lower: float, upper: float) -> NDArray[np.bool_]:
-    if not np.isfinite(upper):
-        return np.zeros(len(values), dtype=np.bool_)
     room = upper - lower if np.isfinite(lower) else abs(upper)
-    return np.asarray(values - upper >= max(PART * room, 1.0))
-
-
-def _at_one_end(values: Floats, counts: Ints, positive: bool) -> list[float]:
-    """What may be codes at one end of these values; [] if nothing is."""
-    below = [-value for value in _apart(-values[::-1], counts[::-1])]
-    far = _below_zero(values) or _apart(values, counts) or sorted(below)
-    return far or _nines(values, counts) or (_zero(values, counts) if positive else [])
+    far_above = np.isfinite(upper) & (values - upper >= max(PART * room, 1.0))
+    below = (values < 0) & (lower >= 0)
+    found: list[float] = values[np.isin(values, CODES) & (below | far_above)].tolist()
+    return found
 
 
 def _below_zero(values: Floats) -> list[float]:
@@ -156,16 +149,13 @@ def _may_be_code(word: Value, words: Sequence[Value]) -> bool:
     number = _number(word)
     if number is None:
         text = str(word).strip()
-        return untold(text) or (bool(DOUBTFUL.fullmatch(text)) and _lettered(words))
+        # a plus and a minus alone are a rhesus factor
+        lettered = any(re.search(r"[^\W\d]", str(each)) for each in words)
+        return untold(text) or (bool(DOUBTFUL.fullmatch(text)) and lettered)
     others = [_number(each) for each in words if each != word]
     told = [each for each in others if each is not None]
     apart = len(told) < len(others) or (min([1.0, *told]) >= 0 > number and max([0.0, *told]) > 1)
     return apart and number in CODES
-
-
-def _lettered(words: Sequence[Value]) -> bool:
-    """Whether there are letters in any: a plus and a minus alone are a rhesus factor."""
-    return any(re.search(r"[^\W\d]", str(each)) for each in words)
 
 
 def _number(word: Value) -> float | None:
