@@ -23,8 +23,8 @@ from issuing import KEY, Issuers, judged, kill_often, prepared
 from measured import RESULTS, Busy, surroundings
 from trust_recourse import Ledger
 from trust_recourse.ledger import seal
+from trust_recourse.ledger.database import ENTRIES
 from trust_recourse.ledger.entries import Entry, Head, sha256
-from trust_recourse.ledger.store import ENTRIES
 from trust_recourse.ledger.times import stamp
 
 KILLS, LONGEST = 200, 0.4

@@ -4,7 +4,7 @@
 what is stored of a promise · `letters` and `certified` the checks of a letter and of a certificate
 · `pseudonyms` the key, and who a promise was made to · `compatibility` what a new model makes of
 promises · `redemption` what is found when a person comes back · `formatting` a promise as text ·
-`store` the database, and the one file that imports its package.
+`database` the tables, and the one file that imports its package.
 """
 
 from trust_recourse.ledger.compatibility import Check as Check

@@ -19,6 +19,7 @@ from trust_recourse.io.wording import floored
 from trust_recourse.ledger import compatibility, redemption, seal
 from trust_recourse.ledger.certified import certificate_hash
 from trust_recourse.ledger.compatibility import By, Check
+from trust_recourse.ledger.database import LedgerTables, Store
 from trust_recourse.ledger.entries import (
     Entry,
     Head,
@@ -34,7 +35,6 @@ from trust_recourse.ledger.promises import Promise, content
 from trust_recourse.ledger.pseudonyms import Key
 from trust_recourse.ledger.redemption import Redemption
 from trust_recourse.ledger.seal import CLOSING
-from trust_recourse.ledger.store import LedgerTables, Store
 from trust_recourse.ledger.times import deadline, moment, stamp
 from trust_recourse.question import option_name
 from trust_recourse.schema import Schema
@@ -154,11 +154,12 @@ class Ledger:
         key = self._needed_key()
         now = clock.now()
         proof = certificate and certificate_hash(certificate, result, chosen)
-        wide = None
-        if ranges:
-            self._refuse_less(result, option)
-            rows = result.ranges(option).itertuples(index=False)
-            wide = {name: (low, high) for name, low, high in rows}
+        asked, line = chosen.target, result.decision
+        if ranges and asked.mode != "wins" and asked.interval[0] < line.interval[0]:
+            raise LedgerError(
+                f"ranges=True with {asked.words}: within them the model may refuse (it accepts "
+                f"{line.rule}); ask for at least that, or promise the values alone"
+            )
         told, schema = content(
             result,
             chosen,
@@ -167,21 +168,11 @@ class Ledger:
             model=own or fingerprint or "",
             valid_until=deadline(now, days, valid_until),
             certificate=proof or None,
-            ranges=wide,
+            ranges=ranges,
         )
         with self._store.writing() as tables:
             entry = seal.append(tables, key, "promise", seal.new_id(), told, schema)
         return Promise.read(entry, {sha256(schema): recourse.schema})
-
-    @staticmethod
-    def _refuse_less(result: Result, option: int) -> None:
-        """Refuse ranges of a target that is less than a yes."""
-        asked, line = result.option_at(option).target, result.decision
-        if asked.mode != "wins" and asked.interval[0] < line.interval[0]:
-            raise LedgerError(
-                f"ranges=True with {asked.words}: within them the model may refuse (it accepts "
-                f"{line.rule}); ask for at least that, or promise the values alone"
-            )
 
     def promises(
         self,

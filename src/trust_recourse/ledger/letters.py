@@ -5,18 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
+from trust_recourse.io import clock
 from trust_recourse.ledger.entries import LedgerError, PromiseClosedError
-from trust_recourse.ledger.promises import Promise, read_ranges, values
+from trust_recourse.ledger.promises import Promise, open_ended, values
 from trust_recourse.ledger.times import days, moment
 from trust_recourse.question import Target
+
+
+class HasRecord(Protocol):
+    """A letter, which this layer does not write."""
+
+    def record(self) -> Mapping[str, Any]:
+        """What the ledger keeps of it."""
+
 
 # what the record of a letter is judged by
 LETTER = (
     "dated", "valid_until", "factual", "options", "ranges", "protected_reviewed", "reviewed_by",
     "model", "wanted", "decision", "promise",
 )  # fmt: skip
+
+
+Written = TypeVar("Written", bound=HasRecord)
+
+
+def checked(letter: Written, promise: Promise | None) -> Written:
+    """A letter, once it says now of its promise, if it has one, only what that says."""
+    if promise is not None:
+        check_letter(promise, letter.record(), clock.now())
+    return letter
 
 
 def check_letter(promise: Promise, record: Mapping[str, Any], at: datetime) -> None:
@@ -92,8 +111,9 @@ def _holds_all(promise: Promise, told: dict[str, Any]) -> bool:
     """Whether ranges lie within those that were promised."""
     ours = {each.feature: each for each in promise.spans}
     try:
-        theirs = replace(promise, ranges=read_ranges(told)).spans
-    except (LookupError, TypeError, ValueError):
+        wide = {name: open_ended(*ends) for name, ends in told.items()}
+        theirs = replace(promise, ranges=wide).spans
+    except (AttributeError, LookupError, TypeError, ValueError):
         return False
     return all(
         each.feature in ours

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from trust_recourse.answers.document import AnswerDocument, ranges_of
 from trust_recourse.answers.result import Result
 from trust_recourse.certificate import cost_parts
 from trust_recourse.io.scalars import Floats, plain, same
@@ -26,6 +27,23 @@ from trust_recourse.question import Option, Question, Status, Target
 from trust_recourse.question.cost import Cost
 from trust_recourse.schema import Schema
 from trust_recourse.search.ranges import Range
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromiseDocument(AnswerDocument):
+    """The answer that is promised, its one option, and to whom, by which model and until when."""
+
+    subject: str
+    key: str
+    model: str
+    schema: str
+    """The SHA-256 of its text."""
+    cost: dict[str, Any]
+    given_again: tuple[str, ...]
+    """Parts of the cost that no ledger can hold."""
+    question: dict[str, Any]
+    certificate_sha256: str | None
+    valid_until: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,50 +161,53 @@ class Promise:
     def read(cls, entry: Entry, schemas: Mapping[str, Schema], closed: str = "") -> Promise:
         """A promise from its entry and the stored schemas."""
         told = entry.told()
-        if str(told.get("schema")) not in schemas:
+        if (schema := schemas.get(str(told.get("schema")))) is None:
             raise LedgerChangedError(schema_gone(entry.number))
         try:
-            return cls._read(entry, told, schemas[told["schema"]], closed)
+            return cls._read(entry, PromiseDocument.from_dict(told), schema, closed)
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             raise LedgerChangedError(
                 f"entry {entry.number} was changed: no promise can be read from it ({error!r})"
             ) from None
 
     @classmethod
-    def _read(cls, entry: Entry, told: dict[str, Any], schema: Schema, closed: str) -> Promise:
-        factual, x = (_row(schema, values) for values in (told["factual"], told["option"]["x"]))
-        pairs = zip(schema, factual, x, strict=True)
+    def _read(cls, entry: Entry, told: PromiseDocument, schema: Schema, closed: str) -> Promise:
+        (found,) = told.options
+        factual, x = schema.row(told.person), schema.row(found.x)
+        band = {} if found.tolerance is None else {"tolerance": found.tolerance}
         return cls(
             id=entry.promise,
             number=entry.number,
             issued_at=datetime.fromisoformat(entry.at),
-            valid_until=datetime.fromisoformat(told["valid_until"]),
-            subject=told["subject"],
-            key=told["key"],
-            model=told["model"],
+            valid_until=datetime.fromisoformat(told.valid_until),
+            subject=told.subject,
+            key=told.key,
+            model=told.model,
             schema=schema,
-            wanted=told["wanted"],
-            threshold=told["threshold"],
-            cost=Cost(**told["cost"]),
-            cost_lost=tuple(told["cost_lost"]),
+            wanted=told.wanted,
+            threshold=told.decision_threshold,
+            cost=Cost(**told.cost),
+            cost_lost=told.given_again,
             factual=factual,
-            confidence=told["confidence"],
+            confidence=told.confidence,
             option=Option(
                 x=x,
                 codes=schema.action_set(x).own,
                 changes={
-                    f.name: (a, b) for f, a, b in pairs if not same(f.code_of(a), f.code_of(b))
+                    name: (factual[name], x[name]) for name in schema.names if name in found.changes
                 },
-                cost=told["option"]["cost"],
-                confidence=told["option"]["confidence"],
-                status=Status(told["option"]["status"]),
-                target=Target(**told["target"], threshold=told["threshold"]),
-                lower_bound=told["option"]["lower_bound"],
+                cost=found.cost,
+                confidence=found.confidence,
+                status=Status(found.status),
+                target=Target(found.target, found.mode, threshold=told.decision_threshold, **band),
+                lower_bound=found.lower_bound,
             ),
-            engine=told["engine"],
-            question=Question.from_dict(told.get("question", {})),
-            certificate=told["certificate"],
-            ranges=read_ranges(told["option"].get("ranges")),
+            engine=told.engine,
+            question=Question.from_dict(told.question),
+            certificate=told.certificate_sha256,
+            ranges=None
+            if found.ranges is None
+            else {name: open_ended(each.low, each.high) for name, each in found.ranges.items()},
             closed=closed,
         )
 
@@ -210,27 +231,18 @@ class Promise:
             "confidence": self.option.confidence,
             "status": str(self.option.status),
             "certificate": self.certificate,
-            "ranges": _plain_ranges(self.ranges),
+            "ranges": None
+            if self.ranges is None
+            else {
+                name: [None if end in (-math.inf, math.inf) else plain(end) for end in ends]
+                for name, ends in self.ranges.items()
+            },
         }
 
 
-def read_ranges(told: dict[str, Any] | None) -> dict[str, tuple[Any, Any]] | None:
-    """Ranges as they are stored, where None is no end."""
-    if told is None:
-        return None
-    return {
-        name: (-math.inf if low is None else low, math.inf if high is None else high)
-        for name, (low, high) in told.items()
-    }
-
-
-def _plain_ranges(ranges: Mapping[str, tuple[Any, Any]] | None) -> dict[str, Any] | None:
-    """The same to be stored."""
-    if ranges is None:
-        return None
-    ended = [[None if end in (-math.inf, math.inf) else plain(end) for end in ends]
-             for ends in ranges.values()]  # fmt: skip
-    return dict(zip(ranges, ended, strict=True))
+def open_ended(low: Any, high: Any) -> tuple[Any, Any]:
+    """A range as it is stored, where None is no end."""
+    return -math.inf if low is None else low, math.inf if high is None else high
 
 
 def content(
@@ -242,42 +254,27 @@ def content(
     model: str,
     valid_until: datetime,
     certificate: str | None,
-    ranges: Mapping[str, tuple[Any, Any]] | None,
+    ranges: bool,
 ) -> tuple[str, str]:
     """What the ledger stores of a promise, and the text of its schema, both canonical."""
     recourse = result.recourse
     schema = canonical(recourse.schema.to_dict())
     cost, lost = cost_parts(recourse.cost)
-    told = {
-        "subject": subject,
-        "key": key,
-        "model": model,
-        "schema": sha256(schema),
-        "wanted": recourse.wanted,
-        "threshold": recourse.decision_threshold,
-        "cost": cost,
-        "cost_lost": lost,
-        "factual": _values(result.factual),
-        "confidence": result.confidence,
-        "target": {
-            "confidence": option.target.confidence,
-            "mode": option.target.mode,
-            "tolerance": option.target.tolerance,
-        },
-        "question": result.question.without_rules.to_dict(),
-        "option": {
-            "x": _values(option.x),
-            "cost": option.cost,
-            "confidence": option.confidence,
-            "status": str(option.status),
-            "lower_bound": option.lower_bound,
-            **({} if ranges is None else {"ranges": _plain_ranges(ranges)}),
-        },
-        "engine": result.engine,
-        "certificate": certificate,
-        "valid_until": stamp(valid_until),
-    }
-    return canonical(told), schema
+    alone = replace(result, options=(option,), status={option.target: option.status})
+    told = PromiseDocument.of(
+        alone,
+        wide=ranges_of(alone) if ranges else (),
+        subject=subject,
+        key=key,
+        model=model,
+        schema=sha256(schema),
+        cost=cost,
+        given_again=tuple(lost),
+        question=result.question.without_rules.to_dict(),
+        certificate_sha256=certificate,
+        valid_until=stamp(valid_until),
+    )
+    return canonical(told.to_dict()), schema
 
 
 def words(schema: Schema, changes: Mapping[str, tuple[Any, Any]]) -> str:
@@ -295,12 +292,4 @@ def schema_gone(number: int) -> str:
 
 def values(row: pd.Series[Any]) -> dict[str, Any]:
     """A row by name, as plain values."""
-    return dict(zip(row.index, _values(row), strict=True))
-
-
-def _values(row: pd.Series[Any]) -> list[Any]:
-    return [plain(value) for value in row]
-
-
-def _row(schema: Schema, given: list[Any]) -> pd.Series[Any]:
-    return schema.row(dict(zip(schema.names, given, strict=True)))
+    return {str(name): plain(value) for name, value in row.items()}

@@ -54,7 +54,7 @@ from trust_recourse.ledger.pseudonyms import Key
 from trust_recourse.ledger.times import stamp
 
 if TYPE_CHECKING:
-    from trust_recourse.ledger.store import LedgerTables
+    from trust_recourse.ledger.database import LedgerTables
 
 SEAL = "seal"  # where the seal is, among its pages; theirs are hexadecimal digits
 STRETCH = 32  # entries that are walked with every one that is written
