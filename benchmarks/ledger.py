@@ -8,6 +8,7 @@ else it writes results/ledger.json.
 from __future__ import annotations
 
 import json
+import secrets
 import statistics
 import subprocess
 import tempfile
@@ -24,8 +25,7 @@ from measured import RESULTS, Busy, surroundings
 from trust_recourse import Ledger
 from trust_recourse.ledger import seal
 from trust_recourse.ledger.database import ENTRIES
-from trust_recourse.ledger.entries import Entry, Head, sha256
-from trust_recourse.ledger.times import stamp
+from trust_recourse.ledger.entries import Entry, Head, sha256, stamp
 
 KILLS, LONGEST = 200, 0.4
 PROCESSES, EACH = 4, 250
@@ -147,7 +147,7 @@ def fill(where):
         (first,) = ledger.history(made.id)
         rows, last = [], first.head
         for _ in range(LONG - 1):
-            promise = seal.new_id()
+            promise = secrets.token_hex(10)
             rows.append(Entry.after(last, first.kind, promise, first.at, first.content))
             last = rows[-1].head
         with ledger._store.writing() as tables:

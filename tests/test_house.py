@@ -242,7 +242,6 @@ INSIDE = {
         "ledger": "fills a database without the checks of a Ledger",
         "ledger.entries": "the same",
         "ledger.database": "the same",
-        "ledger.times": "the same",
         "_private": "the same",
     },
     "benchmarks/machine.py": {

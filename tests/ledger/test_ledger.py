@@ -32,9 +32,8 @@ from trust_recourse.ledger import (
     LedgerUnavailableError,
 )
 from trust_recourse.ledger.database import ENTRIES, SCHEMAS, read_url
-from trust_recourse.ledger.entries import canonical, sha256, walk
+from trust_recourse.ledger.entries import canonical, sha256, stamp, walk
 from trust_recourse.ledger.pseudonyms import VARIABLE, Key
-from trust_recourse.ledger.times import stamp
 from trust_recourse.question import Question
 from worlds import conclude, enumerated, machine, paper_machine, person_schema
 

@@ -31,11 +31,10 @@ from trust_recourse.ledger import (
 )
 from trust_recourse.ledger import seal as sealing
 from trust_recourse.ledger.database import ENTRIES, SCHEMAS, SEALED
-from trust_recourse.ledger.entries import canonical, sha256
+from trust_recourse.ledger.entries import canonical, sha256, stamp
 from trust_recourse.ledger.pages import MOST, Route, built, page_hash
 from trust_recourse.ledger.pseudonyms import VARIABLE
 from trust_recourse.ledger.seal import SEAL, STRETCH, Seal
-from trust_recourse.ledger.times import stamp
 
 WRITTEN = Path(__file__).parents[1] / "data" / "promises-0001.db"  # by tables of version 0001
 WRITTEN_HEAD = "7:3a37c9b7341d3dc54656cf7285e2b295b11932fe81ec23d2a0aa8faedc16cc9c"

@@ -14,9 +14,8 @@ import pandas as pd
 from trust_recourse.answers.recourse import Recourse
 from trust_recourse.io.progress import Progress
 from trust_recourse.io.scalars import Floats
-from trust_recourse.ledger.entries import LedgerError
+from trust_recourse.ledger.entries import LedgerError, stamp
 from trust_recourse.ledger.promises import Promise, values, words
-from trust_recourse.ledger.times import stamp
 from trust_recourse.models.readers.read_model import as_read
 from trust_recourse.question import SLACK, Option, Question, Status, Target
 from trust_recourse.search.engines import Engine

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NoReturn, Self
 
 from trust_recourse.answers.result import Result
@@ -17,7 +17,6 @@ from trust_recourse.certificate import Certificate
 from trust_recourse.io import clock, strict_json
 from trust_recourse.io.wording import floored
 from trust_recourse.ledger import compatibility, redemption, seal
-from trust_recourse.ledger.certified import certificate_hash
 from trust_recourse.ledger.compatibility import By, Check
 from trust_recourse.ledger.database import LedgerTables, Store
 from trust_recourse.ledger.entries import (
@@ -28,17 +27,20 @@ from trust_recourse.ledger.entries import (
     PromiseClosedError,
     Verification,
     canonical,
+    deadline,
+    moment,
     sha256,
+    stamp,
 )
 from trust_recourse.ledger.letters import check_letter
-from trust_recourse.ledger.promises import Promise, content
+from trust_recourse.ledger.promises import Promise, certificate_hash, content
 from trust_recourse.ledger.pseudonyms import Key
 from trust_recourse.ledger.redemption import Redemption
 from trust_recourse.ledger.seal import CLOSING
-from trust_recourse.ledger.times import deadline, moment, stamp
 from trust_recourse.question import option_name
 from trust_recourse.schema import Schema
 
+ID_BYTES = 10  # of a promise's id, which nobody can guess
 NEW = (
     "this opening made the ledger, because there was none. If there should be one, restore it from "
     "a backup; if it is meant to be new, verify it against the head "
@@ -76,11 +78,11 @@ class Ledger:
         if not 0 < wait < 86_400:
             raise LedgerError(f"wait={wait!r}; expected seconds, above 0 and below a day")
         self._key, self._key_file = key, key_file
-        self._store = Store(where, create=create, wait=wait, begin=self._begin)
 
-    def _begin(self, tables: LedgerTables) -> None:
-        """Seal a new ledger, so that one that was emptied does not look new."""
-        seal.seal_again(tables, self._needed_key(), Head())
+        def begin(tables: LedgerTables) -> None:  # so that one that was emptied does not look new
+            seal.seal_again(tables, self._needed_key(), Head())
+
+        self._store = Store(where, create=create, wait=wait, begin=begin)
 
     def close(self) -> None:
         """Let go of the database."""
@@ -89,12 +91,7 @@ class Ledger:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -171,7 +168,7 @@ class Ledger:
             ranges=ranges,
         )
         with self._store.writing() as tables:
-            entry = seal.append(tables, key, "promise", seal.new_id(), told, schema)
+            entry = seal.append(tables, key, "promise", secrets.token_hex(ID_BYTES), told, schema)
         return Promise.read(entry, {sha256(schema): recourse.schema})
 
     def promises(
@@ -198,20 +195,17 @@ class Ledger:
             if entry.kind == "promise"
         ]
         if subject is not None:
-            found = self._of(subject, found)
+            key = self._needed_key()
+            if found and key.name not in {promise.key for promise in found}:
+                raise LedgerError(
+                    f"no promise here was made with the key {key.name}, so nobody can be found by "
+                    f"it; the last was made with {found[-1].key}"
+                )
+            pseudonym = key.pseudonym(subject)
+            found = [promise for promise in found if promise.subject == pseudonym]
         if outstanding:
             found = [promise for promise in found if promise.state(when) == "outstanding"]
         return found
-
-    def _of(self, subject: str, promises: list[Promise]) -> list[Promise]:
-        key = self._needed_key()
-        if promises and key.name not in {promise.key for promise in promises}:
-            raise LedgerError(
-                f"no promise here was made with the key {key.name}, so nobody can be found by it; "
-                f"the last was made with {promises[-1].key}"
-            )
-        pseudonym = key.pseudonym(subject)
-        return [promise for promise in promises if promise.subject == pseudonym]
 
     def history(self, promise: str) -> list[Entry]:
         """All entries about a promise, by its id: made, returned for, redeemed, withdrawn."""
@@ -358,7 +352,8 @@ class Ledger:
             def read(entry: Entry) -> object:
                 return Promise.read(entry, schemas) if entry.kind == "promise" else entry.told()
 
-            found = seal.verified(tables, self._found_key(), _head(head), read)
+            known = Head.read(head) if isinstance(head, str) else head
+            found = seal.verified(tables, self._found_key(), known, read)
         if self._store.made and head is None and found.holds and not found.entries:
             return replace(found, fault=f"{NEW}{Head()}", proven=False)
         return found
@@ -378,10 +373,6 @@ class Ledger:
 
     def _needed_key(self) -> Key:
         return Key.given(self._key, self._key_file)
-
-
-def _head(given: Head | str | None) -> Head | None:
-    return Head.read(given) if isinstance(given, str) else given
 
 
 def _schemas(tables: LedgerTables, names: list[str] | None = None) -> dict[str, Schema]:

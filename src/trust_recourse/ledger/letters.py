@@ -8,9 +8,8 @@ from datetime import date, datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 from trust_recourse.io import clock
-from trust_recourse.ledger.entries import LedgerError, PromiseClosedError
+from trust_recourse.ledger.entries import LedgerError, PromiseClosedError, days, moment
 from trust_recourse.ledger.promises import Promise, open_ended, values
-from trust_recourse.ledger.times import days, moment
 from trust_recourse.question import Target
 
 

@@ -1,18 +1,21 @@
-"""Promises: the value, and what the ledger stores of it."""
+"""Promises: the value, what the ledger stores of it, and the check of its certificate."""
 
 from __future__ import annotations
 
+import hashlib
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from trust_recourse.answers.document import AnswerDocument, ranges_of
 from trust_recourse.answers.result import Result
-from trust_recourse.certificate import cost_parts
+from trust_recourse.certificate import Certificate, CertificateError, asked, check, cost_parts
 from trust_recourse.io.scalars import Floats, plain, same
 from trust_recourse.io.wording import floored
 from trust_recourse.ledger.entries import (
@@ -21,9 +24,9 @@ from trust_recourse.ledger.entries import (
     LedgerError,
     canonical,
     sha256,
+    stamp,
 )
-from trust_recourse.ledger.times import stamp
-from trust_recourse.question import Option, Question, Status, Target
+from trust_recourse.question import Option, Problem, Question, Status, Target
 from trust_recourse.question.cost import Cost
 from trust_recourse.schema import Schema
 from trust_recourse.search.ranges import Range
@@ -275,6 +278,40 @@ def content(
         valid_until=stamp(valid_until),
     )
     return canonical(told.to_dict()), schema
+
+
+def certificate_hash(
+    given: Certificate | str | os.PathLike[str], result: Result, option: Option
+) -> str:
+    """The SHA-256 of a certificate's file, once it is about this very answer, and true."""
+    if isinstance(given, Certificate):
+        path, proof, text = Path("certificate"), given, given.to_json().encode()
+    else:
+        path = Path(given)
+        proof, text = Certificate.load(path), path.read_bytes()
+    by, schema = result.recourse, result.recourse.schema
+    if more := result.extra_constraints:
+        raise LedgerError(
+            f"{path}: no certificate is about this option, of which more was asked than a "
+            f"confidence ({more}), and no proof covers that; promise it without a certificate, or "
+            "ask for it without"
+        )
+    problem = Problem(schema.action_set(result.factual), option.target, by.cost, by.wanted_at)
+    ours = asked(problem, getattr(by.model, "fingerprint_", ""))
+    parts = {part: proof.asked[part] == value for part, value in ours.items()}
+    parts["option"] = proof.answer is not None and all(map(same, proof.answer.codes, option.codes))
+    if other := [name for name, alike in parts.items() if not alike]:
+        raise LedgerError(
+            f"{path}: this certificate is about another {other[0]}; give that of this option"
+        )
+    try:
+        check(
+            proof, by.model, schema=schema, cost=by.cost, x=result.factual, target=option.target,
+            wanted=by.wanted,
+        )  # fmt: skip
+    except CertificateError as error:
+        raise LedgerError(f"{path}: this certificate is refused: {error}") from None
+    return hashlib.sha256(text).hexdigest()
 
 
 def words(schema: Schema, changes: Mapping[str, tuple[Any, Any]]) -> str:

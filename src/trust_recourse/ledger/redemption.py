@@ -11,9 +11,8 @@ from typing import Any
 from trust_recourse.io.arrays import Floats
 from trust_recourse.io.scalars import same
 from trust_recourse.ledger.compatibility import asked_of, confidence_of, fingerprint, read_model
-from trust_recourse.ledger.entries import LedgerError
+from trust_recourse.ledger.entries import LedgerError, stamp
 from trust_recourse.ledger.promises import Promise, values, words
-from trust_recourse.ledger.times import stamp
 from trust_recourse.question import SLACK
 from trust_recourse.schema import Feature
 

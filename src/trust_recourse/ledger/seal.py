@@ -26,7 +26,6 @@ promises walks the whole chain up to the seal instead.
 from __future__ import annotations
 
 import hmac
-import secrets
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -46,19 +45,18 @@ from trust_recourse.ledger.entries import (
     cut_off,
     missing,
     sha256,
+    stamp,
     walk,
 )
 from trust_recourse.ledger.pages import Page, Route, built, page_hash, paths
 from trust_recourse.ledger.promises import schema_gone
 from trust_recourse.ledger.pseudonyms import Key
-from trust_recourse.ledger.times import stamp
 
 if TYPE_CHECKING:
     from trust_recourse.ledger.database import LedgerTables
 
 SEAL = "seal"  # where the seal is, among its pages; theirs are hexadecimal digits
 STRETCH = 32  # entries that are walked with every one that is written
-ID_BYTES = 10  # of a promise's id, which nobody can guess
 BEHIND = timedelta(minutes=1)  # by so much a clock may go back, or be behind another machine's
 CLOSING = ("redeemed", "withdrawn")  # after these nothing more can happen to a promise
 
@@ -122,11 +120,6 @@ class Seal:
 
 
 # ---------------------------------------------------------------- one promise
-
-
-def new_id() -> str:
-    """An id for a promise, which nobody can guess."""
-    return secrets.token_hex(ID_BYTES)
 
 
 def about(tables: LedgerTables, promise: str, key: Key | None) -> list[Entry]:
@@ -291,7 +284,10 @@ def verified(
     if not found.holds:
         return found
     if seal is not None:
-        fault = seal.fault(found.head) or _page_fault(seal, texts, states)
+        pages = _texts(built(states))
+        alike = seal.pages == sha256(pages[""]) and {**pages, SEAL: texts[SEAL]} == texts
+        changed = "" if alike else "a page of the seal was changed, added or removed"
+        fault = seal.fault(found.head) or changed
     else:
         fault = fault or _removed(not found.entries)
     return replace(found, fault=fault, proven=not fault and bool(seal and key))
@@ -335,13 +331,6 @@ def _removed(empty: bool) -> str:
         f"empty ledger. Restore a backup, or seal it again with the head {Head()}, if it is "
         "meant to be empty"
     )
-
-
-def _page_fault(seal: Seal, texts: Mapping[str, str], states: Mapping[str, str]) -> str:
-    pages = _texts(built(states))
-    if seal.pages == sha256(pages[""]) and {**pages, SEAL: texts[SEAL]} == texts:
-        return ""
-    return "a page of the seal was changed, added or removed"
 
 
 def _texts(pages: Mapping[str, Page]) -> dict[str, str]:
