@@ -87,7 +87,7 @@ class Verdict:
 
 
 def check(
-    certificate: Certificate,
+    certificate: Certificate | str | Path,
     model: Any,
     *,
     schema: Schema | None = None,
@@ -96,11 +96,13 @@ def check(
     target: Target | None = None,
     wanted: Any = None,
 ) -> Verdict:
-    """Confirm a certificate on a model, or raise `CertificateError` with what is wrong.
+    """Confirm a certificate, or the file of one, on a model; `CertificateError` says what is wrong.
 
     What the verifier gives, the schema, the cost, the person x in their own values, the target and
     the label of the wanted class, must be what the certificate says; what is left out is believed.
     """
+    if not isinstance(certificate, Certificate):
+        certificate = Certificate.load(certificate)
     if reason := readers.why_not(model):
         raise CertificateError(reason)
     problem = _same_question(certificate, model, schema, cost, x, target, wanted)
@@ -141,22 +143,6 @@ def _check_proof(certificate: Certificate, problem: Problem, model: Any) -> dict
             told = f"leaf {boxes.node[worst]}: {why(worst)}, so it cannot be discarded"
             raise CertificateError(told)
     return found
-
-
-def verify(
-    certificate: Certificate | str | Path,
-    model: Any,
-    *,
-    schema: Schema | None = None,
-    cost: Cost | None = None,
-    x: Any = None,
-    target: Target | None = None,
-    wanted: Any = None,
-) -> Verdict:
-    """`check` a certificate, or the file of one."""
-    if not isinstance(certificate, Certificate):
-        certificate = Certificate.load(certificate)
-    return check(certificate, model, schema=schema, cost=cost, x=x, target=target, wanted=wanted)
 
 
 # ---------------------------------------------------------------- the question
@@ -384,7 +370,8 @@ def case_of(certificate: Certificate, problem: Problem, model: Any) -> Case:
     shares = certificate.proof.shares
     wins = problem.target.mode == "wins"
     read = readers.read(model, problem.wanted, shares, wins)
-    confident = readers.of_confidence(model, problem.wanted, shares) if wins else read
+    shares = shares if getattr(model, "softmax", True) else ()  # each class has its own
+    confident = readers.read(model, problem.wanted, shares) if wins else read
     reader = read.on({f: on_steps(f, problem, read, codes[f], goal) for f in read.slopes})
     offers = [Offered(f, problem, reader, of) for f, of in enumerate(codes)]
     for offered in offers:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 from trust_recourse.io import clock
 from trust_recourse.ledger.entries import LedgerError, PromiseClosedError, days, moment
-from trust_recourse.ledger.promises import Promise, open_ended, values
+from trust_recourse.ledger.promises import Promise, open_ended
 from trust_recourse.question import Target
 
 
@@ -51,13 +52,12 @@ def check_letter(promise: Promise, record: Mapping[str, Any], at: datetime) -> N
     if record["model"] not in ("", promise.model):
         other, ours = str(record["model"])[:12], promise.model[:12]
         raise LedgerError(f"the letter is by the model {other}…, promise {promise.id} by {ours}…")
-    promise.check_decision(record["wanted"], _target(record["decision"]))
-    told = [promise.codes_of(row) for row in (record["factual"], *record["options"])]
-    own, then = (
-        promise.codes_of(values(promise.factual)),
-        promise.codes_of(values(promise.option.x)),
-    )
-    if told[0] != own or then not in told[1:]:
+    decision = None
+    with suppress(TypeError, ValueError):
+        decision = Target(**record["decision"])
+    promise.check_decision(record["wanted"], decision)
+    (own, then), offered = promise.codes, map(promise.codes_of, record["options"])
+    if promise.codes_of(record["factual"]) != own or then not in offered:
         raise LedgerError(promise.of_others)
     if beside := _beside(promise, len(record["options"]), record["ranges"]):
         raise LedgerError(
@@ -86,10 +86,18 @@ def _check_days(promise: Promise, record: Mapping[str, Any], at: datetime) -> No
         raise LedgerError(f"dated={dated}: that day is to come, it is {today}")
     if dated < (made := min(days(promise.issued_at))):
         raise LedgerError(f"dated={dated}: promise {promise.id} was made on {made}, after that")
-    last = record.get("in_time_until")
-    if last:
-        _check_clock(record, dated, today)
-    if last and not record["late"] and min(days(at)) > date.fromisoformat(str(last)):
+    if not record.get("in_time_until"):
+        return
+    received, last = (
+        date.fromisoformat(str(record[name])) for name in ("received", "in_time_until")
+    )
+    sent = received + timedelta(days=record["days"])  # it was sent from its own day until today
+    if not dated <= sent <= today or record["late"] != (sent > last):
+        raise LedgerError(
+            f"received={received}, days={record['days']}, late={record['late']}: of a letter dated "
+            f"{dated}, recorded on {today}, these cannot be; record what Letter.record() gives"
+        )
+    if not record["late"] and min(days(at)) > last:
         raise LedgerError(
             f"the letter says that it is in time, which it was until {last}, and it is "
             f"{today}; write it anew, as one that is late"
@@ -120,24 +128,3 @@ def _holds_all(promise: Promise, told: dict[str, Any]) -> bool:
         and each.high <= ours[each.feature].high
         for each in theirs
     )
-
-
-def _check_clock(record: Mapping[str, Any], dated: date, today: date) -> None:
-    """Refuse days of a notice that do not go together: it was sent from its own day until today."""
-    received, last = (
-        date.fromisoformat(str(record[name])) for name in ("received", "in_time_until")
-    )
-    sent = received + timedelta(days=record["days"])
-    if not dated <= sent <= today or record["late"] != (sent > last):
-        raise LedgerError(
-            f"received={received}, days={record['days']}, late={record['late']}: of a letter dated "
-            f"{dated}, recorded on {today}, these cannot be; record what Letter.record() gives"
-        )
-
-
-def _target(told: Any) -> Target | None:
-    """A decision as a letter records it; None if it is none."""
-    try:
-        return Target(**told)
-    except (TypeError, ValueError):
-        return None

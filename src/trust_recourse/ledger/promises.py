@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from trust_recourse.ledger.entries import (
 )
 from trust_recourse.question import Option, Problem, Question, Status, Target
 from trust_recourse.question.cost import Cost
-from trust_recourse.schema import Schema
+from trust_recourse.schema import ActionSet, Schema
 from trust_recourse.search.ranges import Range
 
 
@@ -89,13 +90,17 @@ class Promise:
         """The confidence that was asked for."""
         return self.option.target
 
+    @cached_property
+    def action_set(self) -> ActionSet:
+        """What this person may change."""
+        return self.schema.action_set(self.factual)
+
     @property
     def words(self) -> str:
         """What was to change, for people."""
         told = words(self.schema, self.option.changes)
-        actions = self.schema.action_set(self.factual)
         wide = [
-            f"{self.schema[name].heading} {self.schema[name].span(*ends, actions[name])}"
+            f"{self.schema[name].heading} {self.schema[name].span(*ends, self.action_set[name])}"
             for name, ends in (self.ranges or {}).items()
             if ends[0] != ends[1]
         ]
@@ -117,12 +122,13 @@ class Promise:
         """Whether these codes are among all that was promised."""
         if not self.ranges:
             return False
-        action_set, row = self.schema.action_set(self.factual), self.option.codes.copy()
+        row = self.option.codes.copy()
         for f, low, high in self.spans:
-            if not (low <= given[f] <= high and action_set.actions[f].allows(float(given[f]))):
+            allowed = self.action_set.actions[f].allows(float(given[f]))
+            if not (low <= given[f] <= high and allowed):
                 return False
             row[f] = given[f]
-        return all(map(same, action_set.completed(row), given))
+        return all(map(same, self.action_set.completed(row), given))
 
     def shown(self, confidence: float, *marks: float) -> str:
         """A confidence for people, told apart from the threshold and what was asked for."""
@@ -147,11 +153,16 @@ class Promise:
     def alone(self, result: Result) -> Result:
         """A result with the promised option and no other, which is all that a letter may offer."""
         self.check_decision(plain(result.recourse.wanted), result.decision)
-        pair = self.codes_of(values(self.factual)), self.codes_of(values(self.option.x))
+        same_person = self.codes_of(values(result.factual)) == self.codes[0]
         for option in result.options:
-            if pair == (self.codes_of(values(result.factual)), self.codes_of(values(option.x))):
+            if same_person and self.codes_of(values(option.x)) == self.codes[1]:
                 return replace(result, options=(option,))
         raise LedgerError(f"{self.of_others}; the result has no such option")
+
+    @property
+    def codes(self) -> tuple[bytes, bytes]:
+        """The person's values and the promised ones, as `codes_of` has them."""
+        return self.action_set.own.tobytes(), self.option.codes.tobytes()
 
     def codes_of(self, row: Mapping[str, Any]) -> bytes | None:
         """Values as the schema reads them; None if it cannot."""
