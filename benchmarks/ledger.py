@@ -25,7 +25,7 @@ from measured import RESULTS, Busy, surroundings
 from trust_recourse import Ledger
 from trust_recourse.ledger import seal
 from trust_recourse.ledger.database import ENTRIES
-from trust_recourse.ledger.entries import Entry, Head, sha256, stamp
+from trust_recourse.ledger.entries import Entry, Head, canonical, sha256, stamp
 
 KILLS, LONGEST = 200, 0.4
 PROCESSES, EACH = 4, 250
@@ -128,14 +128,14 @@ def rate(work):
     return BATCH / (time.perf_counter() - start)
 
 
-def append_unsealed(tables, _, kind, promise, content, schema):
+def append_unsealed(tables, _, kind, promise, told, schema):
     """What writing a promise takes without a seal: its entry, after the last."""
     assert tables.about(promise) == []
     if sha256(schema) not in tables.schemas([sha256(schema)]):
         tables.add_schema(schema)
     last = tables.last()
     at = stamp(datetime.now(UTC))
-    entry = Entry.after(last.head if last else Head(), kind, promise, at, content)
+    entry = Entry.after(last.head if last else Head(), kind, promise, at, canonical(told))
     tables.add(entry)
     return entry
 

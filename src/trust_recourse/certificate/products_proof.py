@@ -229,20 +229,19 @@ class ProductsBounds(Bounds):
         return clauses * max(sum(map(len, self.tables)), clauses)
 
     def scores(self, first: Ints, last: Ints) -> tuple[Floats, Floats]:
-        """From the firing of the clauses where it is least, and where it is greatest."""
-        link = self.machine.link
-        low, high = (link.score(q) for q in self.firing(first, last))
-        return low - link.rounding, high + link.rounding
+        """From the clauses where it is least, and where it is greatest.
 
-    def firing(self, first: Ints, last: Ints) -> tuple[Floats, Floats]:
-        """Each clause lies between the products of its least and of its greatest factors."""
+        Each clause lies between the products of its least and of its greatest factors.
+        """
         smallest, most = np.ones((2, len(first), self.machine.width))
         for f, factors in enumerate(self.tables):
             cancel.check()
             ends = first[:, f], last[:, f]
             smallest *= extreme(np.minimum, factors, *ends)
             most *= extreme(np.maximum, factors, *ends)
-        return _firing(self.machine, smallest, most)
+        link = self.machine.link
+        low, high = (link.score(q) for q in _firing(self.machine, smallest, most))
+        return low - link.rounding, high + link.rounding
 
     def relaxed(
         self, choices: Choices, level: float, steps: int

@@ -33,7 +33,7 @@ from trust_recourse.ledger.entries import (
     stamp,
 )
 from trust_recourse.ledger.letters import check_letter
-from trust_recourse.ledger.promises import Promise, certificate_hash, content
+from trust_recourse.ledger.promises import Promise, PromiseDocument, certificate_hash
 from trust_recourse.ledger.pseudonyms import Key
 from trust_recourse.ledger.redemption import Redemption
 from trust_recourse.ledger.seal import CLOSING
@@ -157,16 +157,18 @@ class Ledger:
                 f"ranges=True with {asked.words}: within them the model may refuse (it accepts "
                 f"{line.rule}); ask for at least that, or promise the values alone"
             )
-        told, schema = content(
+        schema = canonical(recourse.schema.to_dict())
+        told = PromiseDocument.of_option(
             result,
             chosen,
+            ranges,
             subject=key.pseudonym(subject),
             key=key.name,
-            model=own or fingerprint or "",
-            valid_until=deadline(now, days, valid_until),
-            certificate=proof or None,
-            ranges=ranges,
-        )
+            model=own or fingerprint,
+            schema=sha256(schema),
+            certificate_sha256=proof or None,
+            valid_until=stamp(deadline(now, days, valid_until)),
+        ).to_dict()
         with self._store.writing() as tables:
             entry = seal.append(tables, key, "promise", secrets.token_hex(ID_BYTES), told, schema)
         return Promise.read(entry, {sha256(schema): recourse.schema})
@@ -230,9 +232,9 @@ class Ledger:
         """Take a promise back, for a reason that stays in the ledger."""
         if not reason.strip():
             raise LedgerError("reason is empty; expected why the promise is withdrawn")
-        key, told = self._needed_key(), canonical({"reason": reason})
+        key = self._needed_key()
         with self._store.writing() as tables:
-            return seal.append(tables, key, "withdrawn", promise, told)
+            return seal.append(tables, key, "withdrawn", promise, {"reason": reason})
 
     def record_letter(
         self,
@@ -262,7 +264,7 @@ class Ledger:
             sent = file if isinstance(file, bytes) else Path(file).read_bytes()
             told["file_sha256"] = hashlib.sha256(sent).hexdigest()
         with self._store.writing() as tables:
-            return seal.append(tables, key, "letter", promise, canonical(told))
+            return seal.append(tables, key, "letter", promise, told)
 
     # ------------------------------------------------------------ kept or broken
 
@@ -326,9 +328,8 @@ class Ledger:
             raise PromiseClosedError(f"promise {promise!r} was {made.closed} already")
         found = redemption.redemption(made, x, model, promised_by, _now(at), threshold)
         kind = "redeemed" if found.due else "returned"
-        told = canonical(found.to_dict())
         with self._store.writing() as tables:
-            seal.append(tables, key, kind, promise, told)
+            seal.append(tables, key, kind, promise, found.to_dict())
         return found
 
     # ------------------------------------------------------------ the chain

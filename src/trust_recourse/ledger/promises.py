@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
 
@@ -23,8 +23,6 @@ from trust_recourse.ledger.entries import (
     Entry,
     LedgerChangedError,
     LedgerError,
-    canonical,
-    sha256,
     stamp,
 )
 from trust_recourse.question import Option, Problem, Question, Status, Target
@@ -48,6 +46,20 @@ class PromiseDocument(AnswerDocument):
     question: dict[str, Any]
     certificate_sha256: str | None
     valid_until: str
+
+    @classmethod
+    def of_option(cls, result: Result, option: Option, ranges: bool, **more: Any) -> Self:
+        """One option of a result, with its ranges if these are promised, and the other fields."""
+        cost, lost = cost_parts(result.recourse.cost)
+        alone = replace(result, options=(option,), status={option.target: option.status})
+        return cls.of(
+            alone,
+            wide=ranges_of(alone) if ranges else (),
+            cost=cost,
+            given_again=tuple(lost),
+            question=result.question.without_rules.to_dict(),
+            **more,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,38 +269,6 @@ class Promise:
 def open_ended(low: Any, high: Any) -> tuple[Any, Any]:
     """A range as it is stored, where None is no end."""
     return -math.inf if low is None else low, math.inf if high is None else high
-
-
-def content(
-    result: Result,
-    option: Option,
-    *,
-    subject: str,
-    key: str,
-    model: str,
-    valid_until: datetime,
-    certificate: str | None,
-    ranges: bool,
-) -> tuple[str, str]:
-    """What the ledger stores of a promise, and the text of its schema, both canonical."""
-    recourse = result.recourse
-    schema = canonical(recourse.schema.to_dict())
-    cost, lost = cost_parts(recourse.cost)
-    alone = replace(result, options=(option,), status={option.target: option.status})
-    told = PromiseDocument.of(
-        alone,
-        wide=ranges_of(alone) if ranges else (),
-        subject=subject,
-        key=key,
-        model=model,
-        schema=sha256(schema),
-        cost=cost,
-        given_again=tuple(lost),
-        question=result.question.without_rules.to_dict(),
-        certificate_sha256=certificate,
-        valid_until=stamp(valid_until),
-    )
-    return canonical(told.to_dict()), schema
 
 
 def certificate_hash(

@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from trust_recourse.io import clock, strict_json
 from trust_recourse.ledger.entries import (
@@ -131,22 +131,33 @@ def about(tables: LedgerTables, promise: str, key: Key | None) -> list[Entry]:
 
 
 def append(
-    tables: LedgerTables, key: Key, kind: str, promise: str, content: str, schema: str = ""
+    tables: LedgerTables,
+    key: Key,
+    kind: str,
+    promise: str,
+    told: Mapping[str, Any],
+    schema: str = "",
 ) -> Entry:
-    """Write an entry, the schema it names if that is not there yet, and the seal.
+    """Write an entry that says this, the schema it names if that is not there yet, and the seal.
 
     Raises if it is about a promise that was never made, or to which nothing more can happen, or if
     the ledger was changed without the key.
     """
     found = _proven(tables, promise, key)
-    _refuse(kind, promise, [entry.kind for entry in found.entries])
+    before = [entry.kind for entry in found.entries]
+    if kind == "promise" and before:
+        raise LedgerError(f"there is a promise {promise!r} already")
+    if kind != "promise" and "promise" not in before:
+        raise NoPromiseError(f"there is no promise {promise!r}")
+    if closed := [each for each in before if each in CLOSING]:
+        raise PromiseClosedError(f"promise {promise!r} was {closed[0]} already")
     walked, named = _walk_a_stretch(tables, found.seal)
     schemas = tables.schemas([*named, sha256(schema)])
     if fault := _schema_fault(named, schemas):
         raise LedgerChangedError(fault)
     if schema and sha256(schema) not in schemas:
         tables.add_schema(schema)
-    entry = Entry.after(found.seal.head, kind, promise, _dated(found.last), content)
+    entry = Entry.after(found.seal.head, kind, promise, _dated(found.last), canonical(told))
     tables.add(entry)
     pages = found.route.then(state_of([*found.entries, entry]))
     seal = replace(found.seal, head=entry.head, walked=walked, pages=page_hash(pages[""]))
@@ -196,17 +207,6 @@ def _sealed(texts: Mapping[str, str], last: Entry | None, key: Key | None) -> Se
     if fault := seal.fault(Head() if last is None else last.head):
         raise LedgerChangedError(fault)
     return seal
-
-
-def _refuse(kind: str, promise: str, before: list[str]) -> None:
-    if kind == "promise":
-        if before:
-            raise LedgerError(f"there is a promise {promise!r} already")
-        return
-    if "promise" not in before:
-        raise NoPromiseError(f"there is no promise {promise!r}")
-    if closed := [each for each in before if each in CLOSING]:
-        raise PromiseClosedError(f"promise {promise!r} was {closed[0]} already")
 
 
 def _dated(last: Entry | None) -> str:
