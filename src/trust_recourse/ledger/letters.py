@@ -32,7 +32,7 @@ Written = TypeVar("Written", bound=HasRecord)
 
 
 def checked(letter: Written, promise: Promise | None) -> Written:
-    """A letter, once it says now of its promise, if it has one, only what that says."""
+    """The letter, once `check_letter` accepts it as of now, if it is about a promise."""
     if promise is not None:
         check_letter(promise, letter.record(), clock.now())
     return letter
