@@ -162,7 +162,7 @@ def _judged(
         promise, confidence, accepted, enough, broken=True,
         lost=None if lost is None else values(lost),
     )  # fmt: skip
-    if promise.cost_lost and not recourse.cost.functions:
+    if promise.answer.given_again and not recourse.cost.functions:
         reason = (
             "its cost has functions of its own, which no ledger holds; in Python, give a Recourse "
             "with that cost in place of the model"
@@ -260,7 +260,7 @@ def asked_of(promise: Promise, given: Any, threshold: float | None = None) -> Re
             model,
             promise.schema,
             given.cost if ours else promise.cost,
-            wanted=promise.wanted,
+            wanted=promise.answer.wanted,
             decision_threshold=threshold,
         )
     except ValueError as error:

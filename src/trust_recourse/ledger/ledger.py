@@ -198,10 +198,10 @@ class Ledger:
         ]
         if subject is not None:
             key = self._needed_key()
-            if found and key.name not in {promise.key for promise in found}:
+            if found and key.name not in {promise.answer.key for promise in found}:
                 raise LedgerError(
                     f"no promise here was made with the key {key.name}, so nobody can be found by "
-                    f"it; the last was made with {found[-1].key}"
+                    f"it; the last was made with {found[-1].answer.key}"
                 )
             pseudonym = key.pseudonym(subject)
             found = [promise for promise in found if promise.subject == pseudonym]

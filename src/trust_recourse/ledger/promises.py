@@ -67,27 +67,24 @@ class Promise:
     """What was promised to whom: with these values the model says yes, until then.
 
     `model` is the fingerprint of the model that said so, `confidence` what it said of the person
-    as they were, `option` what was promised, `subject` the person's pseudonym under the key of the
-    name `key`. `cost_lost` names parts of the cost that no ledger can hold. `ranges` are from where
-    to where the option's values may go, by feature, where all within is promised; else None.
+    as they were, `option` what was promised, `subject` the person's pseudonym under the ledger's
+    key. `ranges` are from where to where the option's values may go, by feature, where all within
+    is promised; else None. `answer` is all of it as it is stored.
     """
 
     id: str
     number: int
     issued_at: datetime
     valid_until: datetime
+    answer: PromiseDocument
     subject: str
-    key: str
     model: str
     schema: Schema
-    wanted: Any
     threshold: float
     cost: Cost
-    cost_lost: tuple[str, ...]
     factual: pd.Series[Any]
     confidence: float
     option: Option
-    engine: str
     question: Question  # beside the target, the cost, the threshold and the schema's own locks
     certificate: str | None
     ranges: Mapping[str, tuple[Any, Any]] | None = None
@@ -150,11 +147,11 @@ class Promise:
     def check_decision(self, wanted: Any, decision: Target | None) -> None:
         """Refuse what is answered by another decision: another class, or from another threshold."""
         ours = self.target.decision(self.threshold)
-        if (wanted, decision) != (plain(self.wanted), ours):
+        if (wanted, decision) != (self.answer.wanted, ours):
             other = "by another rule" if decision is None else decision.rule
             raise LedgerError(
                 f"the answer is of the class {wanted}, accepted {other}, and promise {self.id} of "
-                f"{self.wanted}, accepted {ours.rule}; ask by the decision that was promised"
+                f"{self.answer.wanted}, accepted {ours.rule}; ask by the decision that was promised"
             )
 
     @property
@@ -206,14 +203,12 @@ class Promise:
             number=entry.number,
             issued_at=datetime.fromisoformat(entry.at),
             valid_until=datetime.fromisoformat(told.valid_until),
+            answer=told,
             subject=told.subject,
-            key=told.key,
             model=told.model,
             schema=schema,
-            wanted=told.wanted,
             threshold=told.decision_threshold,
             cost=Cost(**told.cost),
-            cost_lost=told.given_again,
             factual=factual,
             confidence=told.confidence,
             option=Option(
@@ -228,7 +223,6 @@ class Promise:
                 target=Target(found.target, found.mode, threshold=told.decision_threshold, **band),
                 lower_bound=found.lower_bound,
             ),
-            engine=told.engine,
             question=Question.from_dict(told.question),
             certificate=told.certificate_sha256,
             ranges=None
@@ -246,7 +240,7 @@ class Promise:
             "valid_until": stamp(self.valid_until),
             "subject": self.subject,
             "model": self.model,
-            "wanted": self.wanted,
+            "wanted": self.answer.wanted,
             "target": self.target.words,
             "threshold": self.threshold,
             "factual": values(self.factual),
