@@ -8,6 +8,7 @@ else it writes results/ledger.json.
 from __future__ import annotations
 
 import json
+import secrets
 import statistics
 import subprocess
 import tempfile
@@ -23,9 +24,8 @@ from issuing import KEY, Issuers, judged, kill_often, prepared
 from measured import RESULTS, Busy, surroundings
 from trust_recourse import Ledger
 from trust_recourse.ledger import seal
-from trust_recourse.ledger.entries import Entry, Head, sha256
-from trust_recourse.ledger.store import ENTRIES
-from trust_recourse.ledger.times import stamp
+from trust_recourse.ledger.database import ENTRIES
+from trust_recourse.ledger.entries import Entry, Head, canonical, sha256, stamp
 
 KILLS, LONGEST = 200, 0.4
 PROCESSES, EACH = 4, 250
@@ -128,14 +128,14 @@ def rate(work):
     return BATCH / (time.perf_counter() - start)
 
 
-def append_unsealed(tables, _, kind, promise, content, schema):
+def append_unsealed(tables, _, kind, promise, told, schema):
     """What writing a promise takes without a seal: its entry, after the last."""
     assert tables.about(promise) == []
     if sha256(schema) not in tables.schemas([sha256(schema)]):
         tables.add_schema(schema)
     last = tables.last()
     at = stamp(datetime.now(UTC))
-    entry = Entry.after(last.head if last else Head(), kind, promise, at, content)
+    entry = Entry.after(last.head if last else Head(), kind, promise, at, canonical(told))
     tables.add(entry)
     return entry
 
@@ -147,7 +147,7 @@ def fill(where):
         (first,) = ledger.history(made.id)
         rows, last = [], first.head
         for _ in range(LONG - 1):
-            promise = seal.new_id()
+            promise = secrets.token_hex(10)
             rows.append(Entry.after(last, first.kind, promise, first.at, first.content))
             last = rows[-1].head
         with ledger._store.writing() as tables:

@@ -23,9 +23,9 @@ import numpy as np
 import sqlalchemy as sa
 
 from trust_recourse import Feature, Ledger, Recourse, Result, Schema, Status, Target
+from trust_recourse.ledger.database import ENTRIES, SCHEMAS
 from trust_recourse.ledger.pseudonyms import Key
 from trust_recourse.ledger.seal import verified
-from trust_recourse.ledger.store import ENTRIES, SCHEMAS
 from trust_recourse.question import Point
 
 KEY = "a key for the tests, of no use elsewhere"

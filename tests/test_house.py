@@ -246,8 +246,7 @@ INSIDE = {
     "benchmarks/ledger.py": {
         "ledger": "fills a database without the checks of a Ledger",
         "ledger.entries": "the same",
-        "ledger.store": "the same",
-        "ledger.times": "the same",
+        "ledger.database": "the same",
         "_private": "the same",
     },
     "benchmarks/machine.py": {

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from trust_recourse import PTMClassifier, Recourse, Schema, TMClassifier, load
-from trust_recourse.certificate import Certificate, verify
+from trust_recourse.certificate import Certificate, check
 from trust_recourse.population.audit.audit_folder import BatchFolder
 from trust_recourse.population.batch.batch_folder import read
 from trust_recourse.question import Status
@@ -64,7 +64,7 @@ def test_results_are_read_and_asked_again(model):
 def test_certificates_still_hold(model, name, status):
     certificate = Certificate.load(WRITTEN / name)
     schema = Schema.from_yaml(WRITTEN / "schema.yaml")
-    assert verify(certificate, model, schema=schema).status is status
+    assert check(certificate, model, schema=schema).status is status
 
 
 def test_folders_of_answers_are_read(model):

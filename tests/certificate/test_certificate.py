@@ -40,9 +40,8 @@ from trust_recourse.certificate import (
     cover,
     fingerprints,
     lagrangian,
+    prove,
     readers,
-    shortening,
-    verify,
 )
 from trust_recourse.certificate.lagrangian import PricedCandidates
 from trust_recourse.io.cancel import Cancelled, cancellable
@@ -332,7 +331,7 @@ def test_a_time_limit_ends_the_search_of_a_proof_and_its_shortening(monkeypatch)
     assert result.certificate(time_limit=600.0).proof.functions
     seconds = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: seconds[0])
-    for place, name in ((branch_and_bound.BranchAndBound, "prove"), (shortening, "_shared")):
+    for place, name in ((branch_and_bound.BranchAndBound, "prove"), (prove, "_shared")):
         before = getattr(place, name)
 
         def late(*given, before=before):
@@ -461,12 +460,12 @@ def test_a_file_holds_the_whole_certificate(asked, tmp_path_factory):
     certificate.save(path)
     again = Certificate.load(path)
     assert again.to_dict() == certificate.to_dict()
-    assert verify(path, asked.model) == verify(certificate, asked.model)
+    assert check(path, asked.model) == check(certificate, asked.model)
     assert trust_recourse.verify(str(path), asked.model, x=asked.x) == check(again, asked.model)
     with pytest.raises(
         trust_recourse.CertificateError, match="target, confidence is .*, not 0.123"
     ):
-        verify(path, asked.model, target=Target(0.123))
+        check(path, asked.model, target=Target(0.123))
     json.loads(path.read_text(), parse_constant=lambda _: pytest.fail("not JSON"))
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
 
@@ -934,7 +933,7 @@ def test_a_certificate_of_format_1_kept_for_good():
     model = trust_recourse.load(data / "format-1.safetensors")
     person = json.loads((data / "format-1.json").read_text())["rows"][0]
     schema = model.schema_.update("income", direction="increase", label="Income")
-    verdict = verify(
+    verdict = check(
         data / "certificate-1.json",
         model,
         x=person,
@@ -1478,4 +1477,4 @@ def test_nothing_is_proved_by_a_cost_that_was_rounded_to_0(model, cost, changes)
         Proof(codes, *leaf),
     )  # fmt: skip
     with pytest.raises(CertificateError, match="its cost cannot be counted with"):
-        verify(forged, model)
+        check(forged, model)

@@ -21,9 +21,8 @@ from trust_recourse import (
     Recourse,
     Schema,
     Status,
-    verify,
 )
-from trust_recourse.certificate import readers
+from trust_recourse.certificate import check, readers
 from trust_recourse.models import Additive, ClassSums, from_model
 
 TRUE = {"optimal", "infeasible", "already_met"}
@@ -93,7 +92,7 @@ def asked(kind, wanted, cost="l1", **question):
 
 
 def confirmed(told, kind, **given):
-    return verify(Certificate.from_dict(told), model(kind), **given)
+    return check(Certificate.from_dict(told), model(kind), **given)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -210,7 +209,7 @@ def test_one_with_functions_or_prices_that_are_none_is_refused():
 def test_that_of_another_model_or_class_is_refused():
     _, told = asked("points", 2, confidence=0.5)
     with pytest.raises(CertificateError, match="about the model"):
-        verify(Certificate.from_dict(told), points(shift=0.1))
+        check(Certificate.from_dict(told), points(shift=0.1))
     with pytest.raises(CertificateError, match="wanted class is 'c'"):
         confirmed(told, "points", wanted="b")
     for wanted in (1, 3, -1):
@@ -225,7 +224,7 @@ def test_whoever_leads_by_less_than_a_tie_does_not_win():
     for wanted, start, x in ((1, 0, 2), (0, 3, 1)):  # at 1 both have as much, which is class 0's
         result = Recourse(tied, wanted=wanted).find({"x": start}, mode="wins", certify=True)
         assert result.options[0].x["x"] == x
-        verdict = verify(result.certificate(), tied, x={"x": start})
+        verdict = check(result.certificate(), tied, x={"x": start})
         assert verdict.status == "optimal"
 
 
@@ -277,4 +276,4 @@ def test_banks_that_weigh_nothing_are_certified_too():
     x = dict(zip(model.schema_.names, X[0], strict=True))
     for mode in ("at_least", "band", "wins"):
         found = asked.find(x, mode=mode) if mode == "wins" else asked.find(x, 0.5, mode=mode)
-        assert verify(found.certificate(), model).status is Status.INFEASIBLE
+        assert check(found.certificate(), model).status is Status.INFEASIBLE

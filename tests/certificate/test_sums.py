@@ -176,9 +176,9 @@ def test_a_check_loads_no_library_of_trees(tmp_path):
     asked.certificate.save(tmp_path / "proof.json")
     code = (
         "import sys, pickle\n"
-        "from trust_recourse.certificate import verify\n"
+        "from trust_recourse.certificate import check\n"
         "model = pickle.load(open('model', 'rb'))\n"
-        "print(verify('proof.json', model).status)\n"
+        "print(check('proof.json', model).status)\n"
         "print(sorted({'lightgbm', 'xgboost', 'sklearn'} & set(sys.modules)))"
     )
     import pickle

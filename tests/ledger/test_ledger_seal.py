@@ -30,15 +30,14 @@ from trust_recourse.ledger import (
     LedgerUnavailableError,
 )
 from trust_recourse.ledger import seal as sealing
-from trust_recourse.ledger.entries import canonical, sha256
+from trust_recourse.ledger.database import ENTRIES, SCHEMAS, SEALED
+from trust_recourse.ledger.entries import canonical, sha256, stamp
 from trust_recourse.ledger.pages import MOST, Route, built, page_hash
 from trust_recourse.ledger.pseudonyms import VARIABLE
 from trust_recourse.ledger.seal import SEAL, STRETCH, Seal
-from trust_recourse.ledger.store import ENTRIES, SCHEMAS, SEALED
-from trust_recourse.ledger.times import stamp
 
 WRITTEN = Path(__file__).parents[1] / "data" / "promises-0001.db"  # by tables of version 0001
-WRITTEN_HEAD = "7:40aa60555bed7921f03e658591f0304a814fc543e6f92060c0e7cd70d80d0915"
+WRITTEN_HEAD = "7:3a37c9b7341d3dc54656cf7285e2b295b11932fe81ec23d2a0aa8faedc16cc9c"
 
 
 @pytest.fixture
@@ -682,7 +681,7 @@ def test_a_ledgers_files_are_for_their_owner_alone(tmp_path, umask, monkeypatch)
         modes.append(mode(place))  # before SQLite opens it
         return make(*arguments, **options)
 
-    monkeypatch.setattr("trust_recourse.ledger.store.sa.create_engine", made)
+    monkeypatch.setattr("trust_recourse.ledger.database.sa.create_engine", made)
     with Ledger(place, key=KEY) as ledger:
         issued(ledger, 1)
         files = {path.name: mode(path) for path in tmp_path.iterdir()}

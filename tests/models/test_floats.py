@@ -14,9 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trust_recourse import Feature, PTMClassifier, Recourse, Schema
+from trust_recourse import Feature, PTMClassifier, Recourse, Schema, verify
 from trust_recourse.answers.robustness import noise
-from trust_recourse.certificate import verify
 from trust_recourse.io.wording import written
 from trust_recourse.models import Additive
 from trust_recourse.models.grid import Grid

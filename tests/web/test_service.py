@@ -30,7 +30,7 @@ from trust_recourse.cli.serve import Service
 from trust_recourse.io import clock
 from trust_recourse.io.cancel import Cancelled, check
 from trust_recourse.ledger import Head, LedgerChangedError, LedgerError, LedgerUnavailableError
-from trust_recourse.ledger.store import ENTRIES
+from trust_recourse.ledger.database import ENTRIES
 from trust_recourse.question import Question
 from trust_recourse.question.cost import Cost
 from trust_recourse.question.vocabulary import QuestionFields
@@ -663,7 +663,7 @@ def test_a_ledger_that_hangs_holds_up_nobody_else(recourse, what):
 
 
 def test_a_database_that_never_answers_is_given_up(monkeypatch):
-    monkeypatch.setattr("trust_recourse.ledger.store.CONNECT", "2")
+    monkeypatch.setattr("trust_recourse.ledger.database.CONNECT", "2")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         start = time.monotonic()

@@ -15,12 +15,10 @@ that
 
 from __future__ import annotations
 
-from trust_recourse.certificate.checker import Verdict, check, verify
-from trust_recourse.certificate.claims import parts
+from trust_recourse.certificate.checker import Verdict, check
 from trust_recourse.certificate.fingerprints import asked, cost_parts, fingerprint
 from trust_recourse.certificate.readers import why_not
 from trust_recourse.certificate.record import REASONS, Certificate, CertificateError, Proof
-from trust_recourse.certificate.shortening import shortened
 
 __all__ = [
     "REASONS",
@@ -32,8 +30,5 @@ __all__ = [
     "check",
     "cost_parts",
     "fingerprint",
-    "parts",
-    "shortened",
-    "verify",
     "why_not",
 ]

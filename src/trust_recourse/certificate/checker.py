@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from trust_recourse.certificate import readers
-from trust_recourse.certificate.claims import parts
+from trust_recourse.certificate.claims import cost_of, parts
 from trust_recourse.certificate.cover import (
     RELATIVE,
     Boxes,
@@ -46,6 +46,13 @@ AT_ONCE = 256  # boxes judged together, so that what is worked out of them stays
 MOST_NUMBERS = 1 << 25  # of all candidates: 256 MB
 NAMED = 5  # differences that an error names
 READING = ("kind", "values", "missing")  # by which the values of a column are read
+WORDS = (
+    "label",
+    "unit",
+    "values",
+    "missing",
+    "labels",
+)  # of a column, by the verifier
 PARTS = 32  # of one box, that are looked at before it is given up
 FEWEST = "Fewer changed features are not enough, and of so few this is the cheapest change."
 RULED_OUT = {
@@ -87,7 +94,7 @@ class Verdict:
 
 
 def check(
-    certificate: Certificate,
+    certificate: Certificate | str | Path,
     model: Any,
     *,
     schema: Schema | None = None,
@@ -96,11 +103,13 @@ def check(
     target: Target | None = None,
     wanted: Any = None,
 ) -> Verdict:
-    """Confirm a certificate on a model, or raise `CertificateError` with what is wrong.
+    """Confirm a certificate, or the file of one, on a model; `CertificateError` says what is wrong.
 
     What the verifier gives, the schema, the cost, the person x in their own values, the target and
     the label of the wanted class, must be what the certificate says; what is left out is believed.
     """
+    if not isinstance(certificate, Certificate):
+        certificate = Certificate.load(certificate)
     if reason := readers.why_not(model):
         raise CertificateError(reason)
     problem = _same_question(certificate, model, schema, cost, x, target, wanted)
@@ -141,22 +150,6 @@ def _check_proof(certificate: Certificate, problem: Problem, model: Any) -> dict
             told = f"leaf {boxes.node[worst]}: {why(worst)}, so it cannot be discarded"
             raise CertificateError(told)
     return found
-
-
-def verify(
-    certificate: Certificate | str | Path,
-    model: Any,
-    *,
-    schema: Schema | None = None,
-    cost: Cost | None = None,
-    x: Any = None,
-    target: Target | None = None,
-    wanted: Any = None,
-) -> Verdict:
-    """`check` a certificate, or the file of one."""
-    if not isinstance(certificate, Certificate):
-        certificate = Certificate.load(certificate)
-    return check(certificate, model, schema=schema, cost=cost, x=x, target=target, wanted=wanted)
 
 
 # ---------------------------------------------------------------- the question
@@ -206,14 +199,7 @@ def _same_question(
         more = f"; and {len(apart) - NAMED} more" if len(apart) > NAMED else ""
         raise CertificateError(f"it answers another question: {'; '.join(apart[:NAMED])}{more}")
     named = [
-        replace(
-            feature,
-            label=of.label,
-            unit=of.unit,
-            values=of.values,
-            missing=of.missing,
-            labels=of.labels,
-        )
+        replace(feature, **{part: getattr(of, part) for part in WORDS})
         for feature, of in zip(own_word, names, strict=True)
     ]
     return replace(ours, action_set=replace(own_word, features=tuple(named)).action_set_of(own))
@@ -228,13 +214,12 @@ def _read_apart(given: Schema, ours: Schema) -> str:
         for part in READING:
             one, other = getattr(there, part), getattr(here, part)
             if one != other:
-                told = f"{_told(one)} there, and {_told(other)} in the model"
-                return f"{part} of {here.name!r} is {told}"
+                told = [
+                    some(each) or "none" if isinstance(each, tuple) else repr(each)
+                    for each in (one, other)
+                ]
+                return f"{part} of {here.name!r} is {told[0]} there, and {told[1]} in the model"
     return ""
-
-
-def _told(part: Any) -> str:
-    return some(part) or "none" if isinstance(part, tuple) else repr(part)
 
 
 # ---------------------------------------------------------------- the claim
@@ -343,16 +328,7 @@ def _check_claim(certificate: Certificate, case: Case) -> None:
 
 def _check_answer(answer: Point, case: Case) -> None:
     """The answer lies in Ω(x), costs what it says, and meets the target by the model's own word."""
-    action_set, target = case.problem.action_set, case.problem.target
-    if len(answer.codes) != len(action_set.actions):
-        given = f"its answer has {len(answer.codes)} values"
-        raise CertificateError(f"{given}, the schema {len(action_set.actions)} features")
-    if broken := action_set.why_not(answer.codes.tolist()):
-        raise CertificateError(f"its answer is not allowed: {broken[0]}")
-    try:
-        cost = case.problem.cost.between(action_set.schema.features, action_set.own, answer.codes)
-    except ValueError as error:  # of a function of the user's own
-        raise CertificateError(f"its answer has no cost: {error}") from None
+    cost, target = cost_of(answer, case.problem), case.problem.target
     if not (math.isfinite(cost) and math.isclose(cost, answer.cost, rel_tol=RELATIVE)):
         raise CertificateError(f"its answer costs {cost!r}, not {answer.cost!r}")
     confidence = float(case.predicted(answer.codes[None])[0])
@@ -384,7 +360,8 @@ def case_of(certificate: Certificate, problem: Problem, model: Any) -> Case:
     shares = certificate.proof.shares
     wins = problem.target.mode == "wins"
     read = readers.read(model, problem.wanted, shares, wins)
-    confident = readers.of_confidence(model, problem.wanted, shares) if wins else read
+    shares = shares if getattr(model, "softmax", True) else ()  # each class has its own
+    confident = readers.read(model, problem.wanted, shares) if wins else read
     reader = read.on({f: on_steps(f, problem, read, codes[f], goal) for f in read.slopes})
     offers = [Offered(f, problem, reader, of) for f, of in enumerate(codes)]
     for offered in offers:
@@ -516,12 +493,8 @@ def _by_point(case: Case, boxes: Boxes) -> Judgement:
     for i in np.flatnonzero(single & ~true):
         cancel.check()
         true[i] = not case.problem.action_set.allows(rows[i].tolist())
-    return (
-        true,
-        lambda i: (
-            f"it is allowed and has the confidence {said[i]:.6g}" if single[i] else "it is no point"
-        ),
-    )
+    allowed = "it is allowed and has the confidence"
+    return true, lambda i: f"{allowed} {said[i]:.6g}" if single[i] else "it is no point"
 
 
 _JUDGES: tuple[Callable[[Case, Boxes], Judgement], ...] = (

@@ -7,8 +7,22 @@ from dataclasses import replace
 
 from trust_recourse.certificate.cover import RELATIVE
 from trust_recourse.certificate.record import Certificate, CertificateError
-from trust_recourse.question import Problem, Status
+from trust_recourse.question import Point, Problem, Status
 from trust_recourse.question.fewest import counted, n_changes, price_of, priced, uncapped, within
+
+
+def cost_of(answer: Point, problem: Problem) -> float:
+    """What an answer costs, or `CertificateError` if it is not allowed or has no cost."""
+    features = problem.action_set.schema.features
+    if len(answer.codes) != len(features):
+        given = f"its answer has {len(answer.codes)} values"
+        raise CertificateError(f"{given}, the schema {len(features)} features")
+    if broken := problem.action_set.why_not(answer.codes.tolist()):
+        raise CertificateError(f"its answer is not allowed: {broken[0]}")
+    try:
+        return problem.cost.between(features, problem.action_set.own, answer.codes)
+    except ValueError as error:  # of a function of the user's own
+        raise CertificateError(f"its answer has no cost: {error}") from None
 
 
 def parts(certificate: Certificate, problem: Problem) -> list[Certificate]:
@@ -21,16 +35,10 @@ def parts(certificate: Certificate, problem: Problem) -> list[Certificate]:
     """
     if certificate.fewer is None:
         return [replace(certificate, problem=problem)]
-    answer, features = certificate.answer, problem.action_set.schema.features
+    answer = certificate.answer
     if answer is None or certificate.status is not Status.OPTIMAL:
         raise CertificateError(f"it has two proofs, but says {certificate.status}, not optimal")
-    if len(answer.codes) != len(features):
-        given = f"its answer has {len(answer.codes)} values"
-        raise CertificateError(f"{given}, the schema {len(features)} features")
-    try:
-        cost = problem.cost.between(features, problem.action_set.own, answer.codes)
-    except ValueError as error:
-        raise CertificateError(f"its answer has no cost: {error}") from None
+    cost = cost_of(answer, problem)
     for name, said in (("cost", answer.cost), ("lower bound", certificate.lower_bound)):
         if not math.isclose(said, cost, rel_tol=RELATIVE):
             raise CertificateError(f"its {name} is {said!r}, but its answer costs {cost!r}")

@@ -19,7 +19,6 @@ from trust_recourse.question import Problem
 from trust_recourse.question.cost import MOST_COST, Units
 from trust_recourse.schema import FeatureActions, SchemaError
 from trust_recourse.schema.actions import MOST_LISTED
-from trust_recourse.schema.derived import Follows
 
 RELATIVE = 1e-9  # costs that differ by less, relatively, are the same
 MOST_ON_STEPS = 1 << 20  # values of one feature with a slope
@@ -41,11 +40,6 @@ class Offered:
         self.derived = bool(self.feature.derived) and not self.listed
         related = problem.cost.related(problem.action_set.schema)
         self.related = self.feature.name in related and not self.derived
-
-    def check(self) -> None:
-        """The candidates are allowed, and no more than needed."""
-        self._check_sizes()
-        self._check_allowed()
 
     def check_cover(self, alike: Ints, order: Floats | None, left: Bools) -> None:
         """They leave out nothing that matters: none of the values that are left, see `every`.
@@ -83,7 +77,11 @@ class Offered:
         if self.listed:
             return np.append(self.reader.listed[self.f], self.actions.own)
         listed = self.related or self.feature.name in self.cost.functions
-        return np.append(self._every_value() if listed else self._nearest(), self.actions.own)
+        try:
+            found = self.actions.values() if listed else self._nearest()
+        except SchemaError as error:
+            raise CertificateError(f"{self.feature.title}: {error}") from None
+        return np.append(found, self.actions.own)
 
     @property
     def ends(self) -> Floats:
@@ -108,10 +106,11 @@ class Offered:
         """The cell of each."""
         return self.reader.cells(self.f, self.feature, codes)
 
-    def _check_sizes(self) -> None:
-        """No candidate twice, and no more than a search needs: a larger proof proves nothing more.
+    def check(self) -> None:
+        """No candidate twice, each allowed, and no more than a search needs.
 
-        It needs one in each cell; of a related feature all values, of which no more are listed.
+        A larger proof proves nothing more. It needs one in each cell; of a related feature all
+        values, of which no more are listed. Staying is allowed to everyone.
         """
         most = max(self.n_cells, MOST_LISTED + 1) if self.related else self.n_cells
         given = len(self.codes)
@@ -123,9 +122,6 @@ class Offered:
             raise CertificateError(
                 f"{self.feature.title}: given {given:,} candidates, expected at most {most:,}"
             )
-
-    def _check_allowed(self) -> None:
-        """Each candidate may be chosen, and so may staying: that is allowed to everyone."""
         for code in self.codes.tolist():
             if not self.actions.allows(code):
                 raise CertificateError(
@@ -141,12 +137,6 @@ class Offered:
             raise CertificateError(
                 f"{self.feature.title}: {said} is allowed, and no candidate serves in its place"
             )
-
-    def _every_value(self) -> Floats:
-        try:
-            return self.actions.values()
-        except SchemaError as error:
-            raise CertificateError(f"{self.feature.title}: {error}") from None
 
     def _nearest(self) -> Floats:
         """The allowed value nearest to the person's own in each cell."""
@@ -166,7 +156,10 @@ def on_steps(f: int, problem: Problem, reader: Reader, codes: Floats, goal: floa
     feature, actions = problem.action_set.schema[f], problem.action_set.actions[f]
     for each in problem.action_set.follows if feature.derived else ():
         if each.at == f:
-            return _computed(problem, each)
+            try:
+                return problem.action_set.computed(each, MOST_ON_STEPS)
+            except SchemaError as error:
+                raise CertificateError(f"{feature.title}, which has a slope: {error}") from None
     own, cost, known = actions.own, problem.cost, codes[~np.isnan(codes)]
     low, high = actions.destinations(-math.inf, math.inf) or (math.inf, -math.inf)
     related = feature.name in cost.related(problem.action_set.schema)
@@ -194,14 +187,6 @@ def on_steps(f: int, problem: Problem, reader: Reader, codes: Floats, goal: floa
     except SchemaError as error:
         raise CertificateError(f"{feature.title}, which has a slope: {error}") from None
     return found[~np.isnan(found)]
-
-
-def _computed(problem: Problem, follows: Follows) -> Floats:
-    try:
-        return follows.computed(problem.action_set.actions, MOST_ON_STEPS)
-    except SchemaError as error:
-        title = problem.action_set.schema[follows.at].title
-        raise CertificateError(f"{title}, which has a slope: {error}") from None
 
 
 def _nearest_or(actions: FeatureActions, a: float, b: float) -> float:

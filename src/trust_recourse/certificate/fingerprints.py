@@ -39,11 +39,14 @@ def asked(
     if target.threshold != 0.5:
         more["threshold"] = target.threshold
     codes = zip(action_set.schema, action_set.own.tolist(), strict=True)
+    schema = action_set.schema.to_dict()
+    # without what its codes are called: who asks the same may call them otherwise
+    features = [{k: v for k, v in each.items() if k != "labels"} for each in schema["features"]]
     told: Question = _floats(
         {
             "model": model,
             "person": {f.name: None if math.isnan(c) else f.value_of(c) for f, c in codes},
-            "schema": {"relations": [], **_without_words(action_set.schema.to_dict())},
+            "schema": {"relations": [], **schema, "features": features},
             "cost": {**cost, "given_again": sorted({*given_again, *untold})},
             "target": {"confidence": target.confidence, "mode": target.mode, **more},
             "wanted class": int(problem.wanted),
@@ -51,12 +54,6 @@ def asked(
         }
     )
     return told
-
-
-def _without_words(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema without what its codes are called: who asks the same may call them otherwise."""
-    features = [{k: v for k, v in each.items() if k != "labels"} for each in schema["features"]]
-    return {**schema, "features": features}
 
 
 def cost_parts(cost: Cost) -> tuple[dict[str, float | bool], list[str]]:

@@ -109,7 +109,9 @@ class PricedCandidates:
                 at = left[start : start + at_once]
                 inside = inside_boxes(self.sizes, first[at], last[at])
                 choices = self._choices(inside, price[at], function[at], goal)
-                found[at] = np.maximum(found[at], self._dearest(choices, level, effort))
+                out, relaxations = self._bounds.relaxed(choices, level, effort.conditions)
+                least = [self._bought(choices, each, effort.prices) for each in relaxations]
+                found[at] = np.max([found[at], np.where(out, goal, -math.inf), *least], axis=0)
         return np.minimum(found, goal)
 
     def beyond(self, here: Bools, price: float, function: int, level: float, goal: float) -> Bools:
@@ -174,14 +176,6 @@ class PricedCandidates:
         return Choices(box, candidate, start, spend[box, candidate], budget, price, function)
 
     # ------------------------------------------------------------ the cost of a level
-
-    def _dearest(self, choices: Choices, level: float, effort: Effort) -> Floats:
-        """What a point of this level costs; infinite if the budget allows none."""
-        out, relaxations = self._bounds.relaxed(choices, level, effort.conditions)
-        found = np.where(out, math.inf, -math.inf)
-        for relaxation in relaxations:
-            found = np.maximum(found, self._bought(choices, relaxation, effort.prices))
-        return found
 
     def _bought(self, choices: Choices, relaxation: Relaxation, steps: int) -> Floats:
         """What the gains that are needed cost together."""

@@ -55,7 +55,8 @@ class DerivedColumn:
         last = np.where(known, np.searchsorted(self.low, high) - 1, -1)
         own, single = self._unchanged(boxes)
         mine, blank = (self._place(self.follows.at, c) for c in (self.follows.base, math.nan))
-        unknown = (low == -math.inf) | ~known | self._blank(boxes)
+        missing = [np.isnan(self.codes[g][boxes.last[:, g]]) for g in self.follows.inputs]
+        unknown = (low == -math.inf) | ~known | np.logical_or.reduce(missing)
         each = (mine, own & ~single), (blank, unknown & ~single), (blank, single & ~known)
         for k, there in each:
             there = there & (k >= 0)
@@ -127,11 +128,6 @@ class DerivedColumn:
             inside.append((first <= k) & (k <= last))
             single.append(first == last)
         return np.logical_and.reduce(inside), np.logical_and.reduce(single)
-
-    def _blank(self, boxes: Boxes) -> Bools:
-        """Whether an input may be missing."""
-        last = [np.isnan(self.codes[g][boxes.last[:, g]]) for g in self.follows.inputs]
-        return np.asarray(np.logical_or.reduce(last))
 
     def _place(self, f: int, code: float) -> int:
         """The candidate that a code is; −1 if there is none."""

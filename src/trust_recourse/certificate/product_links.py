@@ -1,13 +1,17 @@
 """The links of Tsetlin machines, read anew: the score of clauses, and linear conditions on it.
 
-Notation as in `tsetlin`. A link is turned towards the wanted class with its machine: the score
-rises with the clauses that are `up` and falls with the others.
+Notation as in `tsetlin`. A link is turned towards the wanted class with its machine: the score of
+clauses that fire with probabilities q, (n, C), rises with those that are `up` and falls with the
+others. Every score lies between the `ends`, and may be off by the `rounding`, the model's own too.
+
+`conditions` are linear ones on every point of a level: Σ_j per_log_j S_j ≥ needed. The clauses fire
+between low and high, where the score is least and greatest; lines in S_j, constants and slopes, lie
+above the q_j that are up and below the others.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,46 +26,8 @@ from trust_recourse.io.scalars import Floats
 TIE = 1e-13  # a confidence this close to one half is one half
 
 
-class ProductsLink(ABC):
-    """The score of clauses that fire with probabilities q, (n, C)."""
-
-    up: Bools
-
-    @property
-    @abstractmethod
-    def ends(self) -> tuple[float, float]:
-        """Between what every score lies."""
-
-    @property
-    @abstractmethod
-    def rounding(self) -> float:
-        """By how much a score may be off, the model's own too."""
-
-    @abstractmethod
-    def turned(self) -> ProductsLink:
-        """The same link, turned towards the other class."""
-
-    @abstractmethod
-    def other(self, score: Floats) -> Floats:
-        """A score turned towards the other class."""
-
-    @abstractmethod
-    def score(self, q: Floats) -> Floats:
-        """(n,): the score."""
-
-    @abstractmethod
-    def conditions(
-        self, low: Floats, high: Floats, lines: tuple[Floats, Floats], level: float
-    ) -> Iterator[tuple[Floats, Floats]]:
-        """Linear conditions on every point with this score: Σ_j per_log_j S_j ≥ needed.
-
-        The clauses fire between low and high, where the score is least and greatest; lines in S_j,
-        constants and slopes, lie above the q_j that are up and below the others.
-        """
-
-
 @dataclass(frozen=True, eq=False)
-class VoteMean(ProductsLink):
+class VoteMean:
     """The mean of a function G of the vote v."""
 
     up: Bools
@@ -113,7 +79,7 @@ class VoteMean(ProductsLink):
     def conditions(
         self, low: Floats, high: Floats, lines: tuple[Floats, Floats], level: float
     ) -> Iterator[tuple[Floats, Floats]]:
-        """M ≤ M_low + Σ_j D_j |q_j − low_j|, D_j the greatest step of G or `slopes`.
+        """By M ≤ M_low + Σ_j D_j |q_j − low_j|, D_j the greatest step of G or `slopes`.
 
         The former is the same for all clauses, so it bounds the mean of the vote too, and
         `_mean_needed` applies.
@@ -191,7 +157,7 @@ def _mean_steps(link: VoteMean, q: Floats, step: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedSum(ProductsLink):
+class WeightedSum:
     """A weighted sum of the clauses, of which those with a weight above 0 are up."""
 
     signed: Floats  # (C,): the weights, and the base, in this unit
@@ -244,7 +210,7 @@ class WeightedSum(ProductsLink):
         return replace(self, signed=signed, reach=reach)
 
     @cached_property
-    def up(self) -> Bools:  # type: ignore[override]
+    def up(self) -> Bools:
         """Whether a clause's weight is above 0."""
         return np.asarray(self.signed > 0)
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trust_recourse.certificate.lagrangian import tightest
-from trust_recourse.certificate.product_links import ProductsLink, VoteMean, WeightedSum
+from trust_recourse.certificate.product_links import VoteMean, WeightedSum
 from trust_recourse.certificate.reader import (
     ROUNDING,
     Bools,
@@ -51,7 +51,7 @@ class ProductsProof(CheckedScores):
     edges: tuple[Floats, ...]
     tables: tuple[Floats, ...]  # per feature (cells, C): F
     empty: Floats  # (C,) E
-    link: ProductsLink
+    link: VoteMean | WeightedSum
     said: Map  # increasing, from the score to the confidence in the wanted class
     banks: tuple[WeightedSum, ...] = ()  # of several classes the score of each, by the same clauses
 
@@ -60,7 +60,7 @@ class ProductsProof(CheckedScores):
         """The inclusion probabilities of a fitted machine, its link and its calibration."""
         empty, tables = _empty(model), _factor_tables(model)
         said = calibrated = _calibration(model.calibrator_)
-        link: ProductsLink
+        link: VoteMean | WeightedSum
         if hasattr(model, "weights_"):
             link = line = _line(model, tables, empty).scaled
             said = lambda score: calibrated(line.raw(score))  # noqa: E731
@@ -107,11 +107,6 @@ class ProductsProof(CheckedScores):
     def most(self) -> float:
         """No bank's score is greater either way."""
         return max(bank.size for bank in self.banks)
-
-    @property
-    def up(self) -> Bools:
-        """(C,): whether a clause is for the wanted class."""
-        return self.link.up
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -234,20 +229,19 @@ class ProductsBounds(Bounds):
         return clauses * max(sum(map(len, self.tables)), clauses)
 
     def scores(self, first: Ints, last: Ints) -> tuple[Floats, Floats]:
-        """From the firing of the clauses where it is least, and where it is greatest."""
-        link = self.machine.link
-        low, high = (link.score(q) for q in self.firing(first, last))
-        return low - link.rounding, high + link.rounding
+        """From the clauses where it is least, and where it is greatest.
 
-    def firing(self, first: Ints, last: Ints) -> tuple[Floats, Floats]:
-        """Each clause lies between the products of its least and of its greatest factors."""
+        Each clause lies between the products of its least and of its greatest factors.
+        """
         smallest, most = np.ones((2, len(first), self.machine.width))
         for f, factors in enumerate(self.tables):
             cancel.check()
             ends = first[:, f], last[:, f]
             smallest *= extreme(np.minimum, factors, *ends)
             most *= extreme(np.maximum, factors, *ends)
-        return _firing(self.machine, smallest, most)
+        link = self.machine.link
+        low, high = (link.score(q) for q in _firing(self.machine, smallest, most))
+        return low - link.rounding, high + link.rounding
 
     def relaxed(
         self, choices: Choices, level: float, steps: int
@@ -288,8 +282,8 @@ class ProductsBounds(Bounds):
         low, high = _firing(machine, clauses.least, clauses.most)
         cheapest, its = _cheapest(choices)
         own = logs[cheapest].reshape(len(choices.budget), -1, machine.width).sum(axis=1)
-        closer = clauses._replace(low=np.where(machine.up, own - ROUNDING, clauses.low))
-        better = np.where(machine.up, np.maximum(logs, logs[its]), logs)
+        closer = clauses._replace(low=np.where(machine.link.up, own - ROUNDING, clauses.low))
+        better = np.where(machine.link.up, np.maximum(logs, logs[its]), logs)
         for bounds, of in ((closer, better), (clauses, logs))[: 2 if plain else 1]:
             lines = _lines(machine, bounds)
             for needed, per_log in machine.link.conditions(low, high, lines, level):
@@ -354,13 +348,13 @@ def _lines(machine: ProductsProof, clauses: _Clauses) -> tuple[Floats, Floats]:
     bare = least <= FLOOR  # for all others no factor lies below the floor
     flat = (high - low < FLAT) | (most < ROUNDING)
     secant = (np.exp(high) - np.exp(low)) / np.where(flat, 1.0, high - low)
-    slope = np.where(flat | (~machine.up & bare), 0.0, secant)
+    slope = np.where(flat | (~machine.link.up & bare), 0.0, secant)
     above = np.where(flat, most, np.exp(low) - slope * low)
     below = np.where(slope > 0, slope * (1.0 - np.log(np.where(slope > 0, slope, 1.0))), least)
-    return np.where(machine.up, above, below) - machine.empty, slope
+    return np.where(machine.link.up, above, below) - machine.empty, slope
 
 
 def _firing(machine: ProductsProof, least: Floats, most: Floats) -> tuple[Floats, Floats]:
     """The firing probabilities q where the vote is least on a box, and where it is greatest."""
     low, high = (np.maximum(product - machine.empty, 0.0) for product in (least, most))
-    return np.where(machine.up, low, high), np.where(machine.up, high, low)
+    return np.where(machine.link.up, low, high), np.where(machine.link.up, high, low)

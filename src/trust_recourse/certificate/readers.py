@@ -64,9 +64,3 @@ def read(model: Any, wanted: int, shares: Sequence[float] = (), wins: bool = Fal
         given = f"the model has {len(model.classes_)} classes"
         raise CertificateError(f"{given}; expected two of {reader.words}")
     return reader.read(model, wanted)
-
-
-def of_confidence(model: Any, wanted: int, shares: Sequence[float]) -> Reader:
-    """The reader for the confidence, where a proof is about who wins."""
-    compared = getattr(model, "softmax", True)
-    return read(model, wanted, shares if compared else ())

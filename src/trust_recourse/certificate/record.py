@@ -131,16 +131,8 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Write the certificate in lists, texts and numbers that JSON can hold."""
-        problem, answer, proof = self.problem, self.answer, self.proof
+        problem, answer, fewer = self.problem, self.answer, self.fewer
         told, untold = cost_parts(problem.cost)
-        more: dict[str, Any] = {}
-        if proof.steps or proof.functions or proof.shares or self.fewer:
-            more = _more(proof)
-        if proof.shares or self.fewer:
-            more["shares"] = _told(proof.shares)
-        if self.fewer is not None:
-            written = {**_tree(self.fewer), **_more(self.fewer)}
-            more["fewer"] = written | {"shares": _told(self.fewer.shares)}
         return {
             "kind": KIND,
             "format": FORMAT,
@@ -161,14 +153,22 @@ class Certificate:
             },
             "lower_bound": _told([self.lower_bound])[0],
             "nodes": int(self.nodes),
-            **_tree(proof),
-            **more,
+            **_written(self.proof, whole=fewer is not None),
+            **({} if fewer is None else {"fewer": _written(fewer, whole=True)}),
         }
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Certificate:
         """Read what `to_dict` wrote; an error names the entry."""
-        return _read(given)
+        if not isinstance(given, Mapping) or given.get("kind") != KIND:
+            raise CertificateError(
+                f"not a {KIND}; expected a file written by Certificate.save(path)"
+            )
+        try:
+            strict_json.refuse_unusable(given)
+            return _read(given)
+        except (ValueError, OverflowError) as error:  # of what it holds
+            raise CertificateError(str(error)) from None
 
     def to_json(self) -> str:
         """The text of the file that `save` writes."""
@@ -202,22 +202,24 @@ def _told(numbers: Any) -> list[float | str]:
     return [n if math.isfinite(n) else str(n) for n in np.asarray(numbers, np.float64).tolist()]
 
 
-def _written(function: Function) -> dict[str, Any]:
-    return {"unit": int(function.unit), "numbers": function.numbers.tolist()}
+def _written(proof: Proof, whole: bool) -> dict[str, Any]:
+    """A proof without the parts that it does not have, unless all of it is to be written."""
 
+    def function(of: Function) -> dict[str, Any]:
+        return {"unit": int(of.unit), "numbers": of.numbers.tolist()}
 
-def _tree(proof: Proof) -> dict[str, Any]:
-    return {
+    told: dict[str, Any] = {
         "candidates": [_told(codes) for codes in proof.candidates],
         "feature": proof.feature.tolist(),
         "cut": proof.cut.tolist(),
         "price": _told(proof.price),
     }
-
-
-def _more(proof: Proof) -> dict[str, Any]:
-    steps = [{"price": float(price), **_written(of)} for price, of in proof.steps]
-    return {"steps": steps, "functions": [*map(_written, proof.functions)]}
+    if whole or proof.steps or proof.functions or proof.shares:
+        told["steps"] = [{"price": float(price), **function(of)} for price, of in proof.steps]
+        told["functions"] = [*map(function, proof.functions)]
+    if whole or proof.shares:
+        told["shares"] = _told(proof.shares)
+    return told
 
 
 _OF_SUMS = {"steps", "functions"}  # entries that a proof of sums has more
@@ -231,19 +233,7 @@ _ENTRIES = {
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 
-def _read(given: Any) -> Certificate:
-    if not isinstance(given, Mapping) or given.get("kind") != KIND:
-        raise CertificateError(f"not a {KIND}; expected a file written by Certificate.save(path)")
-    try:
-        strict_json.refuse_unusable(given)
-        return _read_entries(given)
-    except CertificateError:
-        raise
-    except (ValueError, OverflowError) as error:  # of what it holds
-        raise CertificateError(str(error)) from None
-
-
-def _read_entries(given: Mapping[str, Any]) -> Certificate:
+def _read(given: Mapping[str, Any]) -> Certificate:
     number = given.get("format")
     if type(number) is not int or number != FORMAT:
         raise CertificateError(
@@ -259,15 +249,21 @@ def _read_entries(given: Mapping[str, Any]) -> Certificate:
             raise CertificateError("fewer: expected a proof")
         _expect_entries(given["fewer"], _PROOF)
         fewer = _read_proof(given["fewer"])
+    status, answer, names = given["status"], given["answer"], given["given_again"]
+    _sound("status", status, status in [*map(str, CERTIFIED)], ", ".join(CERTIFIED))
+    _sound("given_again", names, names in ([], ["functions"]), "[] or ['functions']")
+    if answer is not None:
+        of_answer = {"codes": _numbers, "cost": _number, "confidence": _number}
+        answer = Point(**_read_parts("answer", answer, **of_answer))
     certificate = Certificate(
         fingerprint=_sha256("fingerprint", given["fingerprint"]),
         problem=_read_problem(given),
-        status=_read_status(given["status"]),
-        answer=_read_answer(given["answer"]),
+        status=Status(status),
+        answer=answer,
         lower_bound=float(_numbers("lower_bound", [given["lower_bound"]])[0]),
         nodes=int(_whole("nodes", [given["nodes"]])[0]),
         proof=_read_proof(given),
-        given_again=_read_names(given["given_again"]),
+        given_again=tuple(names),
         fewer=fewer,
     )
     if _sha256("question", given["question"]) != certificate.question:
@@ -289,22 +285,33 @@ def _read_proof(given: Mapping[str, Any]) -> Proof:
         _whole("feature", given["feature"]),
         _whole("cut", given["cut"]),
         _numbers("price", given["price"]),
-        tuple(_steps(given.get("steps", []))),
-        tuple(_functions(given.get("functions", []))),
+        tuple(
+            ProofStep(of.pop("price"), Function(**of))
+            for of in _read_list("step", given.get("steps", []), price=_number, **_FUNCTION)
+        ),
+        tuple(
+            Function(**of) for of in _read_list("function", given.get("functions", []), **_FUNCTION)
+        ),
         tuple(_numbers("shares", given.get("shares", [])).tolist()),
     )
 
 
 def _read_problem(given: Mapping[str, Any]) -> Problem:
     wanted = given["wanted"]
-    if type(wanted) is not int or not 0 <= wanted < MOST_CLASSES:
-        raise CertificateError(f"wanted: given {short(wanted)}, expected the place of a class")
+    sound = type(wanted) is int and 0 <= wanted < MOST_CLASSES
+    _sound("wanted", wanted, sound, "the place of a class")
     cost = _read_parts("cost", given["cost"], l0=_number, l1=_number, l2=_number, root=_boolean)
     parts = {"confidence": _number, "mode": _text, "tolerance": _number}
     if isinstance(given["target"], Mapping) and "threshold" in given["target"]:
         parts["threshold"] = _number  # of the decision, where it is not one half
     target = _read_parts("target", given["target"], **parts)
-    schema = _read_schema(given["schema"])
+    for entry in ("features", "relations"):
+        many = given["schema"].get(entry) if isinstance(given["schema"], Mapping) else None
+        if isinstance(many, list) and len(many) > MOST_FEATURES:
+            raise CertificateError(
+                f"schema: given {len(many):,} {entry}, expected at most {MOST_FEATURES:,}"
+            )
+    schema = Schema.from_dict(given["schema"])
     codes = _numbers("factual", given["factual"])
     try:
         action_set = schema.action_set_of(codes)
@@ -313,49 +320,11 @@ def _read_problem(given: Mapping[str, Any]) -> Problem:
     return Problem(action_set, Target(**target), Cost(**cost), wanted)
 
 
-def _read_schema(given: Any) -> Schema:
-    for entry in ("features", "relations"):
-        many = given.get(entry) if isinstance(given, Mapping) else None
-        if isinstance(many, list) and len(many) > MOST_FEATURES:
-            raise CertificateError(
-                f"schema: given {len(many):,} {entry}, expected at most {MOST_FEATURES:,}"
-            )
-    return Schema.from_dict(given)
-
-
-def _read_status(given: Any) -> Status:
-    if given not in [str(status) for status in CERTIFIED]:
-        raise CertificateError(f"status: given {short(given)}, expected {', '.join(CERTIFIED)}")
-    return Status(given)
-
-
-def _read_answer(given: Any) -> Point | None:
-    if given is None:
-        return None
-    each = _read_parts("answer", given, codes=_numbers, cost=_number, confidence=_number)
-    return Point(**each)
-
-
-def _steps(given: Any) -> Iterator[ProofStep]:
+def _read_list(entry: str, given: Any, **parts: Callable[[str, Any], Any]) -> Iterator[Any]:
+    """The objects of a list, each of just these parts."""
     if not isinstance(given, list):
-        raise CertificateError("steps: expected a list")
-    for k, each in enumerate(given):
-        entry = f"step {k}"
-        read = _read_parts(entry, each, price=_number, unit=_exponent, numbers=_whole)
-        yield ProofStep(read["price"], Function(read["unit"], read["numbers"]))
-
-
-def _functions(given: Any) -> Iterator[Function]:
-    if not isinstance(given, list):
-        raise CertificateError("functions: expected a list")
-    for k, each in enumerate(given):
-        yield Function(**_read_parts(f"function {k}", each, unit=_exponent, numbers=_whole))
-
-
-def _read_names(given: Any) -> tuple[str, ...]:
-    if given not in ([], ["functions"]):
-        raise CertificateError(f"given_again: given {short(given)}, expected [] or ['functions']")
-    return tuple(given)
+        raise CertificateError(f"{entry}s: expected a list")
+    return (_read_parts(f"{entry} {k}", each, **parts) for k, each in enumerate(given))
 
 
 def _read_parts(entry: str, given: Any, **parts: Callable[[str, Any], Any]) -> dict[str, Any]:
@@ -365,22 +334,29 @@ def _read_parts(entry: str, given: Any, **parts: Callable[[str, Any], Any]) -> d
     return {name: read(f"{entry}, {name}", given[name]) for name, read in parts.items()}
 
 
-def _text(entry: str, given: Any) -> str:
-    if not isinstance(given, str):
-        raise CertificateError(f"{entry}: given {short(given)}, expected text")
+def _sound(entry: str, given: Any, sound: bool, expected: str) -> Any:
+    """What is given, if it is sound."""
+    if not sound:
+        raise CertificateError(f"{entry}: given {short(given)}, expected {expected}")
     return given
 
 
-def _sha256(entry: str, given: Any) -> str:
-    if not _SHA256.fullmatch(_text(entry, given)):
-        raise CertificateError(f"{entry}: given {short(given)}, expected a SHA-256 in hexadecimal")
-    return _text(entry, given)
+def _text(entry: str, given: Any) -> Any:
+    return _sound(entry, given, isinstance(given, str), "text")
 
 
-def _boolean(entry: str, given: Any) -> bool:
-    if not isinstance(given, bool):
-        raise CertificateError(f"{entry}: given {short(given)}, expected true or false")
-    return given
+def _sha256(entry: str, given: Any) -> Any:
+    sound = bool(_SHA256.fullmatch(_text(entry, given)))
+    return _sound(entry, given, sound, "a SHA-256 in hexadecimal")
+
+
+def _boolean(entry: str, given: Any) -> Any:
+    return _sound(entry, given, isinstance(given, bool), "true or false")
+
+
+def _exponent(entry: str, given: Any) -> Any:
+    sound = type(given) is int and abs(given) <= MOST_EXPONENT
+    return _sound(entry, given, sound, "a power of 2")
 
 
 def _number(entry: str, given: Any) -> float:
@@ -397,14 +373,11 @@ def _numbers(entry: str, given: Any) -> Floats:
     raise CertificateError(f"{entry}: expected a list of numbers, 'inf', '-inf' or 'nan'")
 
 
-def _exponent(entry: str, given: Any) -> int:
-    if type(given) is not int or abs(given) > MOST_EXPONENT:
-        raise CertificateError(f"{entry}: given {short(given)}, expected a power of 2")
-    return given
-
-
 def _whole(entry: str, given: Any) -> Ints:
     cancel.check()
     if isinstance(given, list) and all(type(n) is int and abs(n) < 2**62 for n in given):
         return np.array(given, dtype=np.int64)
     raise CertificateError(f"{entry}: expected a list of whole numbers")
+
+
+_FUNCTION = {"unit": _exponent, "numbers": _whole}

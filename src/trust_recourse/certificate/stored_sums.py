@@ -107,14 +107,9 @@ class StoredSum:
 # ---------------------------------------------------------------- cells
 
 
-def known_cells(feature: Feature, edges: Floats) -> int:
-    """How many cells a feature has, less that of missing values, which is the last."""
-    return len(feature.values) if feature.kind == "category" else len(edges) + 1
-
-
 def taken_from(feature: Feature, edges: Floats, last: Floats) -> Ints:
     """The cells that others lie in, whose last values these are, and that of missing values."""
-    known = known_cells(feature, edges)
+    known = len(last_values(feature, edges))
     found = np.arange(known) if feature.kind == "category" else np.searchsorted(edges, last)
     return np.append(found, np.arange(known, known + bool(feature.missing)))
 
@@ -139,15 +134,9 @@ def read(models: Sequence[Any], value: int = -1) -> tuple[Edges, tuple[StoredSum
     edges = tuple(
         np.unique(np.concatenate(of)) for of in zip(*(own for own, _ in each), strict=True)
     )
-    return edges, tuple(_joined(schema, own, column, edges) for own, column in each)
-
-
-def _joined(schema: Schema, own: Edges, column: StoredSum, edges: Edges) -> StoredSum:
-    return column.on_cells(
-        [
-            taken_from(feature, of, last_values(feature, cuts))
-            for feature, of, cuts in zip(schema, own, edges, strict=True)
-        ]
+    last = [*map(last_values, schema, edges)]
+    return edges, tuple(
+        column.on_cells([*map(taken_from, schema, own, last)]) for own, column in each
     )
 
 
@@ -163,7 +152,7 @@ def _of_points(model: Any) -> tuple[Edges, StoredSum]:
     edges, points, slopes = tuple(model.grid.edges), tuple(model.points), tuple(model.slopes)
     sizes = []
     for feature, cuts, *both in zip(model.schema_, edges, points, slopes, strict=True):
-        known = known_cells(feature, cuts)
+        known = len(last_values(feature, cuts))
         sizes.append(known + bool(feature.missing))
         ascending = np.isfinite(cuts).all() and (np.diff(cuts) > 0).all()
         one_each = all(each.shape == (sizes[-1],) and np.isfinite(each).all() for each in both)

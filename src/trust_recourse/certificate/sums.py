@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -31,17 +31,8 @@ from trust_recourse.io.scalars import Floats, Ints
 BITS = 51  # of the greatest sum, in units
 LINK = 2.0**-50  # of a score, and of 1: what a logistic function of our own may be off by
 
-
-class SumLink(Protocol):
-    """From a sum to the probability of class 1, and to that of class 0 from it."""
-
-    off: float  # of a sum, and of 1: what the library's own link may be off by
-
-    def __call__(self, score: Floats) -> Any:
-        """The probability of these sums; it never falls."""
-
-    def other(self, said: Any) -> Floats:
-        """What a probability leaves to the other class."""
+# A link goes from a sum to the probability of class 1, which never falls, and by `other` to that of
+# class 0. The library's own may be `off` by so much of a sum, and of 1.
 
 
 class LogisticLink:
@@ -124,7 +115,7 @@ class SumProof(CheckedScores):
     edges: Edges
     columns: tuple[StoredSum, ...]
     weights: tuple[float, ...]
-    link: SumLink
+    link: LogisticLink | LibraryLink
     price_unit: float = 1.0
     listed: Mapping[int, Floats] = field(default_factory=dict)
 

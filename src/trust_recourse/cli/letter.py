@@ -18,7 +18,6 @@ from trust_recourse.cli.output import say
 from trust_recourse.cli.question_options import TimeLimit, seconds, time_limit_met
 from trust_recourse.cli.report import quiet
 from trust_recourse.cli.root import option
-from trust_recourse.io import clock
 from trust_recourse.io.fields import fields_of
 from trust_recourse.io.tables import read
 from trust_recourse.report.letter.letter_request import LetterRequest, Method
@@ -190,12 +189,12 @@ def letter(
                 f"A file {language}.po in --catalogues may have words for them.", err=True,
             )  # fmt: skip
         if kept is not None:
-            from trust_recourse.ledger.letters import check_letter
+            from trust_recourse.ledger.letters import checked
 
-            check_letter(kept, note.record(), clock.now())
-        if kept is not None and (more := len(answers.options) - 1) > 0:
-            others = "the other option" if more == 1 else f"the {more} other options"
-            say(f"The letter offers what promise {promise} holds, and not {others}.", err=True)
+            checked(note, kept)
+            if (more := len(answers.options) - 1) > 0:
+                others = "the other option" if more == 1 else f"the {more} other options"
+                say(f"The letter offers what promise {promise} holds, and not {others}.", err=True)
         return note
 
     written = _write(made, model, result, out, force)

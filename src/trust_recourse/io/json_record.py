@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
 from trust_recourse.io.scalars import is_number
@@ -44,14 +45,18 @@ class JsonRecord:
         Traceback (most recent call last):
         TypeError: Change: expected from, to; given from
         """
-        kinds, names = (
-            get_type_hints(cls),
-            {each.name.rstrip("_"): each.name for each in fields(cls)},
-        )
-        if not isinstance(told, dict) or told.keys() != names.keys():
+        kinds = cls._kinds()
+        if not isinstance(told, dict) or told.keys() != kinds.keys():
             given = ", ".join(map(str, told)) if isinstance(told, dict) else repr(told)
-            raise TypeError(f"{cls.__name__}: expected {', '.join(names)}; given {given}")
-        return cls(**{own: _read(kinds[own], told[name], name) for name, own in names.items()})
+            raise TypeError(f"{cls.__name__}: expected {', '.join(kinds)}; given {given}")
+        return cls(**{own: _read(of, told[name], name) for name, (own, of) in kinds.items()})
+
+    @classmethod
+    @cache
+    def _kinds(cls) -> dict[str, tuple[str, Any]]:
+        """By the names in JSON: each field's own name and its type, which take long to find out."""
+        types = get_type_hints(cls)
+        return {each.name.rstrip("_"): (each.name, types[each.name]) for each in fields(cls)}
 
 
 def _plain(value: Any) -> Any:

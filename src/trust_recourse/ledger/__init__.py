@@ -1,10 +1,10 @@
 """The ledger: what was promised to whom, whether a new model would break it, whether it was kept.
 
-`ledger` is the front door · `entries` the chain · `seal` and its `pages` prove it · `promises`
-what is stored of a promise · `letters` and `certified` the checks of a letter and of a certificate
-· `pseudonyms` the key, and who a promise was made to · `compatibility` what a new model makes of
-promises · `redemption` what is found when a person comes back · `formatting` a promise as text ·
-`store` the database, and the one file that imports its package.
+`ledger` is the front door · `entries` the chain and its times · `seal` and its `pages` prove it ·
+`promises` what is stored of a promise · `letters` the check of a letter · `pseudonyms` the key, and
+who a promise was made to · `compatibility` what a new model makes of promises · `redemption` what
+is found when a person comes back · `formatting` a promise as text · `database` the tables, and the
+one file that imports its package.
 """
 
 from trust_recourse.ledger.compatibility import Check as Check

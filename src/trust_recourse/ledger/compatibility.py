@@ -14,9 +14,8 @@ import pandas as pd
 from trust_recourse.answers.recourse import Recourse
 from trust_recourse.io.progress import Progress
 from trust_recourse.io.scalars import Floats
-from trust_recourse.ledger.entries import LedgerError
+from trust_recourse.ledger.entries import LedgerError, stamp
 from trust_recourse.ledger.promises import Promise, values, words
-from trust_recourse.ledger.times import stamp
 from trust_recourse.models.readers.read_model import as_read
 from trust_recourse.question import SLACK, Option, Question, Status, Target
 from trust_recourse.search.engines import Engine
@@ -145,41 +144,41 @@ def _judged(
         recourse = asked_of(promise, given, threshold)
         confidence = confidence_of(recourse, promise.option.codes)
     except LedgerError as error:
-        return Judged(promise, None, False, False, True, None, Status.NOT_FOUND, reason=str(error))
+        none = Judged(promise, None, accepted=False, enough=False, broken=True)
+        return replace(none, repair_status=Status.NOT_FOUND, reason=str(error))
     codes, decision = promise.option.codes, recourse.decision(promise.target)
     accepted = recourse.accepts(codes, decision)
     target = _accepted_part(promise.target, recourse.decision_threshold)
     enough = accepted and recourse.meets(target, codes, confidence)
     kept = accepted if by == "decision" else enough
-    target, x, lost = decision if by == "decision" else target, promise.option.x, None
-    if kept and promise.ranges and recourse.exact:
-        lost = _lost(promise, recourse, target)
+    target = decision if by == "decision" else target
+    ranged = kept and promise.ranges and recourse.exact
+    lost = _lost(promise, recourse, target) if ranged else None
     if kept and lost is None:
         unseen = bool(promise.ranges) and not recourse.exact
         reason = "its ranges were not looked at: this model has no cells" if unseen else ""
         return Judged(promise, confidence, accepted, enough, broken=False, reason=reason)
-    if lost is not None:
-        x = lost
-    told = None if lost is None else values(lost)
-    if promise.cost_lost and not recourse.cost.functions:
-        return Judged(
-            promise, confidence, accepted, enough, True, None, Status.NOT_FOUND,
+    broken = Judged(
+        promise, confidence, accepted, enough, broken=True,
+        lost=None if lost is None else values(lost),
+    )  # fmt: skip
+    if promise.answer.given_again and not recourse.cost.functions:
+        reason = (
             "its cost has functions of its own, which no ledger holds; in Python, give a Recourse "
-            "with that cost in place of the model", told,
-        )  # fmt: skip
+            "with that cost in place of the model"
+        )
+        return replace(broken, repair_status=Status.NOT_FOUND, reason=reason)
     asked, reason = _repair(promise.question, target, time_limit, recourse)
-    found = recourse.ask(x, asked)
+    found = recourse.ask(promise.option.x if lost is None else lost, asked)
     (status,) = found.status.values()
     repair = found.options[0] if found.options else None
-    return Judged(promise, confidence, accepted, enough, True, repair, status, reason, told)
+    return replace(broken, repair=repair, repair_status=status, reason=reason)
 
 
 def _lost(promise: Promise, recourse: Recourse, target: Target) -> pd.Series[Any] | None:
     """Values within the promised ranges that do not meet a target; None if all do."""
-    schema, codes = recourse.schema, promise.option.codes
-    action_set = schema.action_set(promise.factual)
-    score = recourse.score_for(target)
-    row = loss_within(score, action_set, recourse.cost, target, codes, promise.spans)
+    schema, codes, score = recourse.schema, promise.option.codes, recourse.score_for(target)
+    row = loss_within(score, promise.action_set, recourse.cost, target, codes, promise.spans)
     if row is None:
         return None
     missing = promise.factual.to_dict()  # a value that stays missing keeps its own code
@@ -261,7 +260,7 @@ def asked_of(promise: Promise, given: Any, threshold: float | None = None) -> Re
             model,
             promise.schema,
             given.cost if ours else promise.cost,
-            wanted=promise.wanted,
+            wanted=promise.answer.wanted,
             decision_threshold=threshold,
         )
     except ValueError as error:

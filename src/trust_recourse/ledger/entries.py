@@ -1,4 +1,4 @@
-"""Entries and their chain: each holds the hash of the one before and of all it says itself.
+"""Entries, their times and their chain: each has the hash of the one before and of all it says.
 
 Whoever changes, removes or moves an entry leaves a hash that no longer fits. Whoever cuts entries
 off the end, or writes the rest of the chain anew, does not; that shows against the `seal`, or a
@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from trust_recourse.io import strict_json
@@ -45,10 +46,7 @@ def canonical(content: Any) -> str:
     >>> canonical({"b": 0.1, "a": ["é", None]})
     '{"a":["\\u00e9",null],"b":0.1}'
     """
-    return _canonical.encode(content)
-
-
-_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def sha256(text: str) -> str:
@@ -208,3 +206,38 @@ def _fault(entry: Entry, last: Head, dated: str, read: Callable[[Entry], object]
     except LedgerChangedError as error:
         return str(error)
     return ""
+
+
+# ---------------------------------------------------------------- times
+
+
+def days(when: datetime) -> tuple[date, date]:
+    """Which day it was, UTC and here."""
+    return when.astimezone(UTC).date(), when.astimezone().date()
+
+
+def stamp(when: datetime) -> str:
+    """A time as it is stored: UTC, to the microsecond."""
+    return when.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def moment(name: str, given: datetime | date) -> datetime:
+    """A time with its zone; a date means the end of that day, UTC."""
+    if isinstance(given, datetime):
+        if given.tzinfo is None:
+            raise LedgerError(f"{name}={given}; expected a time zone too, such as tzinfo=UTC")
+        return given.astimezone(UTC)
+    if isinstance(given, date):
+        return datetime.combine(given, time.max, UTC)
+    raise LedgerError(f"{name}={given!r}; expected a date or a datetime")
+
+
+def deadline(issued: datetime, days: float, until: datetime | date | None) -> datetime:
+    """Until when a promise holds, which lies after it was made: days, to the end of the last."""
+    if until is None and not (isinstance(days, (int, float)) and 0 < days < 36_525):
+        raise LedgerError(f"days={days!r}; expected a number above 0, and below a hundred years")
+    end = moment("valid_until", (issued + timedelta(days=days)).date() if until is None else until)
+    if end <= issued:
+        now = issued if isinstance(until, datetime) else issued.date()
+        raise LedgerError(f"valid until {until}: that is over, it is {now} (UTC); give a later day")
+    return end

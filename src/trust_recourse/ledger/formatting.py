@@ -42,25 +42,25 @@ def event(told: dict[str, Any], made: Promise) -> str:
         return f"{told['kind']}: {told['reason']}" if told.get("reason") else str(told["kind"])
     titles = [made.schema[name].title for name in told["protected_reviewed"]]
     beside = [made.schema[name].title for name in told.get("reviewed_beside", ())]
+    timing = ""
+    if "days" in told:
+        decided = (
+            f"decided on {told['decided']}" if told["decided"] else "the day of decision not given"
+        )
+        late = "late" if told["late"] else "in time"
+        timing = (
+            f"; {told['days']} days, {late}: application complete on {told['received']}, {decided}"
+        )
     by = f" by {told['reviewed_by']}" if told.get("reviewed_by") else ""
     many = sum(len(each["features"]) for each in told["reasons"])
     return (
         f"letter of {told['dated']}, profile {told['profile']}, in {told['language']}"
-        + (f"; {_timing(told)}" if "days" in told else "")
+        + timing
         + f"; {many or 'no'} reason{'s' * (many != 1)} by {told['method']}"
         + (f"; protected, and reviewed{by}: {', '.join(titles)}" if titles else "")
         + (f"; reviewed{by}, and no reason: {', '.join(beside)}" if beside else "")
         + (f"; SHA-256 of its file {told['file_sha256']}" if "file_sha256" in told else "")
     )
-
-
-def _timing(told: dict[str, Any]) -> str:
-    """Whether a letter was in time."""
-    late = "late" if told["late"] else "in time"
-    decided = (
-        f"decided on {told['decided']}" if told["decided"] else "the day of decision not given"
-    )
-    return f"{told['days']} days, {late}: application complete on {told['received']}, {decided}"
 
 
 def reasons(told: dict[str, Any], made: Promise) -> Iterator[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NoReturn, Self
 
 from trust_recourse.answers.result import Result
@@ -17,8 +17,8 @@ from trust_recourse.certificate import Certificate
 from trust_recourse.io import clock, strict_json
 from trust_recourse.io.wording import floored
 from trust_recourse.ledger import compatibility, redemption, seal
-from trust_recourse.ledger.certified import certificate_hash
 from trust_recourse.ledger.compatibility import By, Check
+from trust_recourse.ledger.database import LedgerTables, Store
 from trust_recourse.ledger.entries import (
     Entry,
     Head,
@@ -27,18 +27,20 @@ from trust_recourse.ledger.entries import (
     PromiseClosedError,
     Verification,
     canonical,
+    deadline,
+    moment,
     sha256,
+    stamp,
 )
 from trust_recourse.ledger.letters import check_letter
-from trust_recourse.ledger.promises import Promise, content
+from trust_recourse.ledger.promises import Promise, PromiseDocument, certificate_hash
 from trust_recourse.ledger.pseudonyms import Key
 from trust_recourse.ledger.redemption import Redemption
 from trust_recourse.ledger.seal import CLOSING
-from trust_recourse.ledger.store import LedgerTables, Store
-from trust_recourse.ledger.times import deadline, moment, stamp
 from trust_recourse.question import option_name
 from trust_recourse.schema import Schema
 
+ID_BYTES = 10  # of a promise's id, which nobody can guess
 NEW = (
     "this opening made the ledger, because there was none. If there should be one, restore it from "
     "a backup; if it is meant to be new, verify it against the head "
@@ -76,11 +78,11 @@ class Ledger:
         if not 0 < wait < 86_400:
             raise LedgerError(f"wait={wait!r}; expected seconds, above 0 and below a day")
         self._key, self._key_file = key, key_file
-        self._store = Store(where, create=create, wait=wait, begin=self._begin)
 
-    def _begin(self, tables: LedgerTables) -> None:
-        """Seal a new ledger, so that one that was emptied does not look new."""
-        seal.seal_again(tables, self._needed_key(), Head())
+        def begin(tables: LedgerTables) -> None:  # so that one that was emptied does not look new
+            seal.seal_again(tables, self._needed_key(), Head())
+
+        self._store = Store(where, create=create, wait=wait, begin=begin)
 
     def close(self) -> None:
         """Let go of the database."""
@@ -89,12 +91,7 @@ class Ledger:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -154,34 +151,27 @@ class Ledger:
         key = self._needed_key()
         now = clock.now()
         proof = certificate and certificate_hash(certificate, result, chosen)
-        wide = None
-        if ranges:
-            self._refuse_less(result, option)
-            rows = result.ranges(option).itertuples(index=False)
-            wide = {name: (low, high) for name, low, high in rows}
-        told, schema = content(
-            result,
-            chosen,
-            subject=key.pseudonym(subject),
-            key=key.name,
-            model=own or fingerprint or "",
-            valid_until=deadline(now, days, valid_until),
-            certificate=proof or None,
-            ranges=wide,
-        )
-        with self._store.writing() as tables:
-            entry = seal.append(tables, key, "promise", seal.new_id(), told, schema)
-        return Promise.read(entry, {sha256(schema): recourse.schema})
-
-    @staticmethod
-    def _refuse_less(result: Result, option: int) -> None:
-        """Refuse ranges of a target that is less than a yes."""
-        asked, line = result.option_at(option).target, result.decision
-        if asked.mode != "wins" and asked.interval[0] < line.interval[0]:
+        asked, line = chosen.target, result.decision
+        if ranges and asked.mode != "wins" and asked.interval[0] < line.interval[0]:
             raise LedgerError(
                 f"ranges=True with {asked.words}: within them the model may refuse (it accepts "
                 f"{line.rule}); ask for at least that, or promise the values alone"
             )
+        schema = canonical(recourse.schema.to_dict())
+        told = PromiseDocument.of_option(
+            result,
+            chosen,
+            ranges,
+            subject=key.pseudonym(subject),
+            key=key.name,
+            model=own or fingerprint,
+            schema=sha256(schema),
+            certificate_sha256=proof or None,
+            valid_until=stamp(deadline(now, days, valid_until)),
+        ).to_dict()
+        with self._store.writing() as tables:
+            entry = seal.append(tables, key, "promise", secrets.token_hex(ID_BYTES), told, schema)
+        return Promise.read(entry, {sha256(schema): recourse.schema})
 
     def promises(
         self,
@@ -207,20 +197,17 @@ class Ledger:
             if entry.kind == "promise"
         ]
         if subject is not None:
-            found = self._of(subject, found)
+            key = self._needed_key()
+            if found and key.name not in {promise.answer.key for promise in found}:
+                raise LedgerError(
+                    f"no promise here was made with the key {key.name}, so nobody can be found by "
+                    f"it; the last was made with {found[-1].answer.key}"
+                )
+            pseudonym = key.pseudonym(subject)
+            found = [promise for promise in found if promise.subject == pseudonym]
         if outstanding:
             found = [promise for promise in found if promise.state(when) == "outstanding"]
         return found
-
-    def _of(self, subject: str, promises: list[Promise]) -> list[Promise]:
-        key = self._needed_key()
-        if promises and key.name not in {promise.key for promise in promises}:
-            raise LedgerError(
-                f"no promise here was made with the key {key.name}, so nobody can be found by it; "
-                f"the last was made with {promises[-1].key}"
-            )
-        pseudonym = key.pseudonym(subject)
-        return [promise for promise in promises if promise.subject == pseudonym]
 
     def history(self, promise: str) -> list[Entry]:
         """All entries about a promise, by its id: made, returned for, redeemed, withdrawn."""
@@ -245,9 +232,9 @@ class Ledger:
         """Take a promise back, for a reason that stays in the ledger."""
         if not reason.strip():
             raise LedgerError("reason is empty; expected why the promise is withdrawn")
-        key, told = self._needed_key(), canonical({"reason": reason})
+        key = self._needed_key()
         with self._store.writing() as tables:
-            return seal.append(tables, key, "withdrawn", promise, told)
+            return seal.append(tables, key, "withdrawn", promise, {"reason": reason})
 
     def record_letter(
         self,
@@ -277,7 +264,7 @@ class Ledger:
             sent = file if isinstance(file, bytes) else Path(file).read_bytes()
             told["file_sha256"] = hashlib.sha256(sent).hexdigest()
         with self._store.writing() as tables:
-            return seal.append(tables, key, "letter", promise, canonical(told))
+            return seal.append(tables, key, "letter", promise, told)
 
     # ------------------------------------------------------------ kept or broken
 
@@ -341,9 +328,8 @@ class Ledger:
             raise PromiseClosedError(f"promise {promise!r} was {made.closed} already")
         found = redemption.redemption(made, x, model, promised_by, _now(at), threshold)
         kind = "redeemed" if found.due else "returned"
-        told = canonical(found.to_dict())
         with self._store.writing() as tables:
-            seal.append(tables, key, kind, promise, told)
+            seal.append(tables, key, kind, promise, found.to_dict())
         return found
 
     # ------------------------------------------------------------ the chain
@@ -367,7 +353,8 @@ class Ledger:
             def read(entry: Entry) -> object:
                 return Promise.read(entry, schemas) if entry.kind == "promise" else entry.told()
 
-            found = seal.verified(tables, self._found_key(), _head(head), read)
+            known = Head.read(head) if isinstance(head, str) else head
+            found = seal.verified(tables, self._found_key(), known, read)
         if self._store.made and head is None and found.holds and not found.entries:
             return replace(found, fault=f"{NEW}{Head()}", proven=False)
         return found
@@ -387,10 +374,6 @@ class Ledger:
 
     def _needed_key(self) -> Key:
         return Key.given(self._key, self._key_file)
-
-
-def _head(given: Head | str | None) -> Head | None:
-    return Head.read(given) if isinstance(given, str) else given
 
 
 def _schemas(tables: LedgerTables, names: list[str] | None = None) -> dict[str, Schema]:

@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-from trust_recourse.ledger.entries import LedgerError, PromiseClosedError
-from trust_recourse.ledger.promises import Promise, read_ranges, values
-from trust_recourse.ledger.times import days, moment
+from trust_recourse.io import clock
+from trust_recourse.ledger.entries import LedgerError, PromiseClosedError, days, moment
+from trust_recourse.ledger.promises import Promise, open_ended
 from trust_recourse.question import Target
+
+
+class HasRecord(Protocol):
+    """A letter, which this layer does not write."""
+
+    def record(self) -> Mapping[str, Any]:
+        """What the ledger keeps of it."""
+
 
 # what the record of a letter is judged by
 LETTER = (
     "dated", "valid_until", "factual", "options", "ranges", "protected_reviewed", "reviewed_by",
     "model", "wanted", "decision", "promise",
 )  # fmt: skip
+
+
+Written = TypeVar("Written", bound=HasRecord)
+
+
+def checked(letter: Written, promise: Promise | None) -> Written:
+    """The letter, once `check_letter` accepts it as of now, if it is about a promise."""
+    if promise is not None:
+        check_letter(promise, letter.record(), clock.now())
+    return letter
 
 
 def check_letter(promise: Promise, record: Mapping[str, Any], at: datetime) -> None:
@@ -33,13 +52,12 @@ def check_letter(promise: Promise, record: Mapping[str, Any], at: datetime) -> N
     if record["model"] not in ("", promise.model):
         other, ours = str(record["model"])[:12], promise.model[:12]
         raise LedgerError(f"the letter is by the model {other}…, promise {promise.id} by {ours}…")
-    promise.check_decision(record["wanted"], _target(record["decision"]))
-    told = [promise.codes_of(row) for row in (record["factual"], *record["options"])]
-    own, then = (
-        promise.codes_of(values(promise.factual)),
-        promise.codes_of(values(promise.option.x)),
-    )
-    if told[0] != own or then not in told[1:]:
+    decision = None
+    with suppress(TypeError, ValueError):
+        decision = Target(**record["decision"])
+    promise.check_decision(record["wanted"], decision)
+    (own, then), offered = promise.codes, map(promise.codes_of, record["options"])
+    if promise.codes_of(record["factual"]) != own or then not in offered:
         raise LedgerError(promise.of_others)
     if beside := _beside(promise, len(record["options"]), record["ranges"]):
         raise LedgerError(
@@ -68,10 +86,18 @@ def _check_days(promise: Promise, record: Mapping[str, Any], at: datetime) -> No
         raise LedgerError(f"dated={dated}: that day is to come, it is {today}")
     if dated < (made := min(days(promise.issued_at))):
         raise LedgerError(f"dated={dated}: promise {promise.id} was made on {made}, after that")
-    last = record.get("in_time_until")
-    if last:
-        _check_clock(record, dated, today)
-    if last and not record["late"] and min(days(at)) > date.fromisoformat(str(last)):
+    if not record.get("in_time_until"):
+        return
+    received, last = (
+        date.fromisoformat(str(record[name])) for name in ("received", "in_time_until")
+    )
+    sent = received + timedelta(days=record["days"])  # it was sent from its own day until today
+    if not dated <= sent <= today or record["late"] != (sent > last):
+        raise LedgerError(
+            f"received={received}, days={record['days']}, late={record['late']}: of a letter dated "
+            f"{dated}, recorded on {today}, these cannot be; record what Letter.record() gives"
+        )
+    if not record["late"] and min(days(at)) > last:
         raise LedgerError(
             f"the letter says that it is in time, which it was until {last}, and it is "
             f"{today}; write it anew, as one that is late"
@@ -92,8 +118,9 @@ def _holds_all(promise: Promise, told: dict[str, Any]) -> bool:
     """Whether ranges lie within those that were promised."""
     ours = {each.feature: each for each in promise.spans}
     try:
-        theirs = replace(promise, ranges=read_ranges(told)).spans
-    except (LookupError, TypeError, ValueError):
+        wide = {name: open_ended(*ends) for name, ends in told.items()}
+        theirs = replace(promise, ranges=wide).spans
+    except (AttributeError, LookupError, TypeError, ValueError):
         return False
     return all(
         each.feature in ours
@@ -101,24 +128,3 @@ def _holds_all(promise: Promise, told: dict[str, Any]) -> bool:
         and each.high <= ours[each.feature].high
         for each in theirs
     )
-
-
-def _check_clock(record: Mapping[str, Any], dated: date, today: date) -> None:
-    """Refuse days of a notice that do not go together: it was sent from its own day until today."""
-    received, last = (
-        date.fromisoformat(str(record[name])) for name in ("received", "in_time_until")
-    )
-    sent = received + timedelta(days=record["days"])
-    if not dated <= sent <= today or record["late"] != (sent > last):
-        raise LedgerError(
-            f"received={received}, days={record['days']}, late={record['late']}: of a letter dated "
-            f"{dated}, recorded on {today}, these cannot be; record what Letter.record() gives"
-        )
-
-
-def _target(told: Any) -> Target | None:
-    """A decision as a letter records it; None if it is none."""
-    try:
-        return Target(**told)
-    except (TypeError, ValueError):
-        return None

@@ -1,31 +1,65 @@
-"""Promises: the value, and what the ledger stores of it."""
+"""Promises: the value, what the ledger stores of it, and the check of its certificate."""
 
 from __future__ import annotations
 
+import hashlib
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
 
 import pandas as pd
 
+from trust_recourse.answers.document import AnswerDocument, ranges_of
 from trust_recourse.answers.result import Result
-from trust_recourse.certificate import cost_parts
+from trust_recourse.certificate import Certificate, CertificateError, asked, check, cost_parts
 from trust_recourse.io.scalars import Floats, plain, same
 from trust_recourse.io.wording import floored
 from trust_recourse.ledger.entries import (
     Entry,
     LedgerChangedError,
     LedgerError,
-    canonical,
-    sha256,
+    stamp,
 )
-from trust_recourse.ledger.times import stamp
-from trust_recourse.question import Option, Question, Status, Target
+from trust_recourse.question import Option, Problem, Question, Status, Target
 from trust_recourse.question.cost import Cost
-from trust_recourse.schema import Schema
+from trust_recourse.schema import ActionSet, Schema
 from trust_recourse.search.ranges import Range
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromiseDocument(AnswerDocument):
+    """The answer that is promised, its one option, and to whom, by which model and until when."""
+
+    subject: str
+    key: str
+    model: str
+    schema: str
+    """The SHA-256 of its text."""
+    cost: dict[str, Any]
+    given_again: tuple[str, ...]
+    """Parts of the cost that no ledger can hold."""
+    question: dict[str, Any]
+    certificate_sha256: str | None
+    valid_until: str
+
+    @classmethod
+    def of_option(cls, result: Result, option: Option, ranges: bool, **more: Any) -> Self:
+        """One option of a result, with its ranges if these are promised, and the other fields."""
+        cost, lost = cost_parts(result.recourse.cost)
+        alone = replace(result, options=(option,), status={option.target: option.status})
+        return cls.of(
+            alone,
+            wide=ranges_of(alone) if ranges else (),
+            cost=cost,
+            given_again=tuple(lost),
+            question=result.question.without_rules.to_dict(),
+            **more,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,27 +67,24 @@ class Promise:
     """What was promised to whom: with these values the model says yes, until then.
 
     `model` is the fingerprint of the model that said so, `confidence` what it said of the person
-    as they were, `option` what was promised, `subject` the person's pseudonym under the key of the
-    name `key`. `cost_lost` names parts of the cost that no ledger can hold. `ranges` are from where
-    to where the option's values may go, by feature, where all within is promised; else None.
+    as they were, `option` what was promised, `subject` the person's pseudonym under the ledger's
+    key. `ranges` are from where to where the option's values may go, by feature, where all within
+    is promised; else None. `answer` is all of it as it is stored.
     """
 
     id: str
     number: int
     issued_at: datetime
     valid_until: datetime
+    answer: PromiseDocument
     subject: str
-    key: str
     model: str
     schema: Schema
-    wanted: Any
     threshold: float
     cost: Cost
-    cost_lost: tuple[str, ...]
     factual: pd.Series[Any]
     confidence: float
     option: Option
-    engine: str
     question: Question  # beside the target, the cost, the threshold and the schema's own locks
     certificate: str | None
     ranges: Mapping[str, tuple[Any, Any]] | None = None
@@ -68,13 +99,17 @@ class Promise:
         """The confidence that was asked for."""
         return self.option.target
 
+    @cached_property
+    def action_set(self) -> ActionSet:
+        """What this person may change."""
+        return self.schema.action_set(self.factual)
+
     @property
     def words(self) -> str:
         """What was to change, for people."""
         told = words(self.schema, self.option.changes)
-        actions = self.schema.action_set(self.factual)
         wide = [
-            f"{self.schema[name].heading} {self.schema[name].span(*ends, actions[name])}"
+            f"{self.schema[name].heading} {self.schema[name].span(*ends, self.action_set[name])}"
             for name, ends in (self.ranges or {}).items()
             if ends[0] != ends[1]
         ]
@@ -96,12 +131,13 @@ class Promise:
         """Whether these codes are among all that was promised."""
         if not self.ranges:
             return False
-        action_set, row = self.schema.action_set(self.factual), self.option.codes.copy()
+        row = self.option.codes.copy()
         for f, low, high in self.spans:
-            if not (low <= given[f] <= high and action_set.actions[f].allows(float(given[f]))):
+            allowed = self.action_set.actions[f].allows(float(given[f]))
+            if not (low <= given[f] <= high and allowed):
                 return False
             row[f] = given[f]
-        return all(map(same, action_set.completed(row), given))
+        return all(map(same, self.action_set.completed(row), given))
 
     def shown(self, confidence: float, *marks: float) -> str:
         """A confidence for people, told apart from the threshold and what was asked for."""
@@ -111,11 +147,11 @@ class Promise:
     def check_decision(self, wanted: Any, decision: Target | None) -> None:
         """Refuse what is answered by another decision: another class, or from another threshold."""
         ours = self.target.decision(self.threshold)
-        if (wanted, decision) != (plain(self.wanted), ours):
+        if (wanted, decision) != (self.answer.wanted, ours):
             other = "by another rule" if decision is None else decision.rule
             raise LedgerError(
                 f"the answer is of the class {wanted}, accepted {other}, and promise {self.id} of "
-                f"{self.wanted}, accepted {ours.rule}; ask by the decision that was promised"
+                f"{self.answer.wanted}, accepted {ours.rule}; ask by the decision that was promised"
             )
 
     @property
@@ -126,11 +162,16 @@ class Promise:
     def alone(self, result: Result) -> Result:
         """A result with the promised option and no other, which is all that a letter may offer."""
         self.check_decision(plain(result.recourse.wanted), result.decision)
-        pair = self.codes_of(values(self.factual)), self.codes_of(values(self.option.x))
+        same_person = self.codes_of(values(result.factual)) == self.codes[0]
         for option in result.options:
-            if pair == (self.codes_of(values(result.factual)), self.codes_of(values(option.x))):
+            if same_person and self.codes_of(values(option.x)) == self.codes[1]:
                 return replace(result, options=(option,))
         raise LedgerError(f"{self.of_others}; the result has no such option")
+
+    @property
+    def codes(self) -> tuple[bytes, bytes]:
+        """The person's values and the promised ones, as `codes_of` has them."""
+        return self.action_set.own.tobytes(), self.option.codes.tobytes()
 
     def codes_of(self, row: Mapping[str, Any]) -> bytes | None:
         """Values as the schema reads them; None if it cannot."""
@@ -143,50 +184,50 @@ class Promise:
     def read(cls, entry: Entry, schemas: Mapping[str, Schema], closed: str = "") -> Promise:
         """A promise from its entry and the stored schemas."""
         told = entry.told()
-        if str(told.get("schema")) not in schemas:
+        if (schema := schemas.get(str(told.get("schema")))) is None:
             raise LedgerChangedError(schema_gone(entry.number))
         try:
-            return cls._read(entry, told, schemas[told["schema"]], closed)
+            return cls._read(entry, PromiseDocument.from_dict(told), schema, closed)
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             raise LedgerChangedError(
                 f"entry {entry.number} was changed: no promise can be read from it ({error!r})"
             ) from None
 
     @classmethod
-    def _read(cls, entry: Entry, told: dict[str, Any], schema: Schema, closed: str) -> Promise:
-        factual, x = (_row(schema, values) for values in (told["factual"], told["option"]["x"]))
-        pairs = zip(schema, factual, x, strict=True)
+    def _read(cls, entry: Entry, told: PromiseDocument, schema: Schema, closed: str) -> Promise:
+        (found,) = told.options
+        factual, x = schema.row(told.person), schema.row(found.x)
+        band = {} if found.tolerance is None else {"tolerance": found.tolerance}
         return cls(
             id=entry.promise,
             number=entry.number,
             issued_at=datetime.fromisoformat(entry.at),
-            valid_until=datetime.fromisoformat(told["valid_until"]),
-            subject=told["subject"],
-            key=told["key"],
-            model=told["model"],
+            valid_until=datetime.fromisoformat(told.valid_until),
+            answer=told,
+            subject=told.subject,
+            model=told.model,
             schema=schema,
-            wanted=told["wanted"],
-            threshold=told["threshold"],
-            cost=Cost(**told["cost"]),
-            cost_lost=tuple(told["cost_lost"]),
+            threshold=told.decision_threshold,
+            cost=Cost(**told.cost),
             factual=factual,
-            confidence=told["confidence"],
+            confidence=told.confidence,
             option=Option(
                 x=x,
                 codes=schema.action_set(x).own,
                 changes={
-                    f.name: (a, b) for f, a, b in pairs if not same(f.code_of(a), f.code_of(b))
+                    name: (factual[name], x[name]) for name in schema.names if name in found.changes
                 },
-                cost=told["option"]["cost"],
-                confidence=told["option"]["confidence"],
-                status=Status(told["option"]["status"]),
-                target=Target(**told["target"], threshold=told["threshold"]),
-                lower_bound=told["option"]["lower_bound"],
+                cost=found.cost,
+                confidence=found.confidence,
+                status=Status(found.status),
+                target=Target(found.target, found.mode, threshold=told.decision_threshold, **band),
+                lower_bound=found.lower_bound,
             ),
-            engine=told["engine"],
-            question=Question.from_dict(told.get("question", {})),
-            certificate=told["certificate"],
-            ranges=read_ranges(told["option"].get("ranges")),
+            question=Question.from_dict(told.question),
+            certificate=told.certificate_sha256,
+            ranges=None
+            if found.ranges is None
+            else {name: open_ended(each.low, each.high) for name, each in found.ranges.items()},
             closed=closed,
         )
 
@@ -199,7 +240,7 @@ class Promise:
             "valid_until": stamp(self.valid_until),
             "subject": self.subject,
             "model": self.model,
-            "wanted": self.wanted,
+            "wanted": self.answer.wanted,
             "target": self.target.words,
             "threshold": self.threshold,
             "factual": values(self.factual),
@@ -210,74 +251,52 @@ class Promise:
             "confidence": self.option.confidence,
             "status": str(self.option.status),
             "certificate": self.certificate,
-            "ranges": _plain_ranges(self.ranges),
+            "ranges": None
+            if self.ranges is None
+            else {
+                name: [None if end in (-math.inf, math.inf) else plain(end) for end in ends]
+                for name, ends in self.ranges.items()
+            },
         }
 
 
-def read_ranges(told: dict[str, Any] | None) -> dict[str, tuple[Any, Any]] | None:
-    """Ranges as they are stored, where None is no end."""
-    if told is None:
-        return None
-    return {
-        name: (-math.inf if low is None else low, math.inf if high is None else high)
-        for name, (low, high) in told.items()
-    }
+def open_ended(low: Any, high: Any) -> tuple[Any, Any]:
+    """A range as it is stored, where None is no end."""
+    return -math.inf if low is None else low, math.inf if high is None else high
 
 
-def _plain_ranges(ranges: Mapping[str, tuple[Any, Any]] | None) -> dict[str, Any] | None:
-    """The same to be stored."""
-    if ranges is None:
-        return None
-    ended = [[None if end in (-math.inf, math.inf) else plain(end) for end in ends]
-             for ends in ranges.values()]  # fmt: skip
-    return dict(zip(ranges, ended, strict=True))
-
-
-def content(
-    result: Result,
-    option: Option,
-    *,
-    subject: str,
-    key: str,
-    model: str,
-    valid_until: datetime,
-    certificate: str | None,
-    ranges: Mapping[str, tuple[Any, Any]] | None,
-) -> tuple[str, str]:
-    """What the ledger stores of a promise, and the text of its schema, both canonical."""
-    recourse = result.recourse
-    schema = canonical(recourse.schema.to_dict())
-    cost, lost = cost_parts(recourse.cost)
-    told = {
-        "subject": subject,
-        "key": key,
-        "model": model,
-        "schema": sha256(schema),
-        "wanted": recourse.wanted,
-        "threshold": recourse.decision_threshold,
-        "cost": cost,
-        "cost_lost": lost,
-        "factual": _values(result.factual),
-        "confidence": result.confidence,
-        "target": {
-            "confidence": option.target.confidence,
-            "mode": option.target.mode,
-            "tolerance": option.target.tolerance,
-        },
-        "question": result.question.without_rules.to_dict(),
-        "option": {
-            "x": _values(option.x),
-            "cost": option.cost,
-            "confidence": option.confidence,
-            "status": str(option.status),
-            "lower_bound": option.lower_bound,
-            **({} if ranges is None else {"ranges": _plain_ranges(ranges)}),
-        },
-        "engine": result.engine,
-        "certificate": certificate,
-        "valid_until": stamp(valid_until),
-    }
-    return canonical(told), schema
+def certificate_hash(
+    given: Certificate | str | os.PathLike[str], result: Result, option: Option
+) -> str:
+    """The SHA-256 of a certificate's file, once it is about this very answer, and true."""
+    if isinstance(given, Certificate):
+        path, proof, text = Path("certificate"), given, given.to_json().encode()
+    else:
+        path = Path(given)
+        proof, text = Certificate.load(path), path.read_bytes()
+    by, schema = result.recourse, result.recourse.schema
+    if more := result.extra_constraints:
+        raise LedgerError(
+            f"{path}: no certificate is about this option, of which more was asked than a "
+            f"confidence ({more}), and no proof covers that; promise it without a certificate, or "
+            "ask for it without"
+        )
+    problem = Problem(schema.action_set(result.factual), option.target, by.cost, by.wanted_at)
+    ours = asked(problem, getattr(by.model, "fingerprint_", ""))
+    parts = {part: proof.asked[part] == value for part, value in ours.items()}
+    parts["option"] = proof.answer is not None and all(map(same, proof.answer.codes, option.codes))
+    if other := [name for name, alike in parts.items() if not alike]:
+        raise LedgerError(
+            f"{path}: this certificate is about another {other[0]}; give that of this option"
+        )
+    try:
+        check(
+            proof, by.model, schema=schema, cost=by.cost, x=result.factual, target=option.target,
+            wanted=by.wanted,
+        )  # fmt: skip
+    except CertificateError as error:
+        raise LedgerError(f"{path}: this certificate is refused: {error}") from None
+    return hashlib.sha256(text).hexdigest()
 
 
 def words(schema: Schema, changes: Mapping[str, tuple[Any, Any]]) -> str:
@@ -295,12 +314,4 @@ def schema_gone(number: int) -> str:
 
 def values(row: pd.Series[Any]) -> dict[str, Any]:
     """A row by name, as plain values."""
-    return dict(zip(row.index, _values(row), strict=True))
-
-
-def _values(row: pd.Series[Any]) -> list[Any]:
-    return [plain(value) for value in row]
-
-
-def _row(schema: Schema, given: list[Any]) -> pd.Series[Any]:
-    return schema.row(dict(zip(schema.names, given, strict=True)))
+    return {str(name): plain(value) for name, value in row.items()}

@@ -11,9 +11,8 @@ from typing import Any
 from trust_recourse.io.arrays import Floats
 from trust_recourse.io.scalars import same
 from trust_recourse.ledger.compatibility import asked_of, confidence_of, fingerprint, read_model
-from trust_recourse.ledger.entries import LedgerError
+from trust_recourse.ledger.entries import LedgerError, stamp
 from trust_recourse.ledger.promises import Promise, values, words
-from trust_recourse.ledger.times import stamp
 from trust_recourse.question import SLACK
 from trust_recourse.schema import Feature
 
@@ -183,7 +182,7 @@ def _then(
             )
     elif exactly:
         return promise.option.confidence, True  # else it was not promised
-    elif promise.target.mode != "wins" and _nothing_done(promise, given):
+    elif promise.target.mode != "wins" and all(map(same, given, promise.action_set.own)):
         return promise.confidence, promise.confidence >= promise.threshold
     elif fingerprint(present) == promise.model:
         promised_by = present
@@ -194,16 +193,12 @@ def _then(
     return then, recourse.accepts(given, recourse.decision(promise.target))
 
 
-def _nothing_done(promise: Promise, given: Floats) -> bool:
-    return all(map(same, given, promise.schema.action_set(promise.factual).own))
-
-
 def _differences(promise: Promise, given: Floats, promised: Floats) -> tuple[Pairs, Pairs]:
     """Promised changes that were not made, and values that changed beside them."""
     missed: Pairs = {}
     others: Pairs = {}
-    own = promise.schema.action_set(promise.factual).own
-    rows = zip(promise.schema, own.tolist(), promised.tolist(), given.tolist(), strict=True)
+    own = promise.action_set.own.tolist()
+    rows = zip(promise.schema, own, promised.tolist(), given.tolist(), strict=True)
     for feature, before, agreed, after in rows:
         if same(agreed, after):
             continue

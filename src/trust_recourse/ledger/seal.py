@@ -26,12 +26,11 @@ promises walks the whole chain up to the seal instead.
 from __future__ import annotations
 
 import hmac
-import secrets
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from trust_recourse.io import clock, strict_json
 from trust_recourse.ledger.entries import (
@@ -46,19 +45,18 @@ from trust_recourse.ledger.entries import (
     cut_off,
     missing,
     sha256,
+    stamp,
     walk,
 )
 from trust_recourse.ledger.pages import Page, Route, built, page_hash, paths
 from trust_recourse.ledger.promises import schema_gone
 from trust_recourse.ledger.pseudonyms import Key
-from trust_recourse.ledger.times import stamp
 
 if TYPE_CHECKING:
-    from trust_recourse.ledger.store import LedgerTables
+    from trust_recourse.ledger.database import LedgerTables
 
 SEAL = "seal"  # where the seal is, among its pages; theirs are hexadecimal digits
 STRETCH = 32  # entries that are walked with every one that is written
-ID_BYTES = 10  # of a promise's id, which nobody can guess
 BEHIND = timedelta(minutes=1)  # by so much a clock may go back, or be behind another machine's
 CLOSING = ("redeemed", "withdrawn")  # after these nothing more can happen to a promise
 
@@ -124,11 +122,6 @@ class Seal:
 # ---------------------------------------------------------------- one promise
 
 
-def new_id() -> str:
-    """An id for a promise, which nobody can guess."""
-    return secrets.token_hex(ID_BYTES)
-
-
 def about(tables: LedgerTables, promise: str, key: Key | None) -> list[Entry]:
     """All entries about a promise, and no others, in order; without the key the seal is believed.
 
@@ -138,22 +131,33 @@ def about(tables: LedgerTables, promise: str, key: Key | None) -> list[Entry]:
 
 
 def append(
-    tables: LedgerTables, key: Key, kind: str, promise: str, content: str, schema: str = ""
+    tables: LedgerTables,
+    key: Key,
+    kind: str,
+    promise: str,
+    told: Mapping[str, Any],
+    schema: str = "",
 ) -> Entry:
-    """Write an entry, the schema it names if that is not there yet, and the seal.
+    """Write an entry that says this, the schema it names if that is not there yet, and the seal.
 
     Raises if it is about a promise that was never made, or to which nothing more can happen, or if
     the ledger was changed without the key.
     """
     found = _proven(tables, promise, key)
-    _refuse(kind, promise, [entry.kind for entry in found.entries])
+    before = [entry.kind for entry in found.entries]
+    if kind == "promise" and before:
+        raise LedgerError(f"there is a promise {promise!r} already")
+    if kind != "promise" and "promise" not in before:
+        raise NoPromiseError(f"there is no promise {promise!r}")
+    if closed := [each for each in before if each in CLOSING]:
+        raise PromiseClosedError(f"promise {promise!r} was {closed[0]} already")
     walked, named = _walk_a_stretch(tables, found.seal)
     schemas = tables.schemas([*named, sha256(schema)])
     if fault := _schema_fault(named, schemas):
         raise LedgerChangedError(fault)
     if schema and sha256(schema) not in schemas:
         tables.add_schema(schema)
-    entry = Entry.after(found.seal.head, kind, promise, _dated(found.last), content)
+    entry = Entry.after(found.seal.head, kind, promise, _dated(found.last), canonical(told))
     tables.add(entry)
     pages = found.route.then(state_of([*found.entries, entry]))
     seal = replace(found.seal, head=entry.head, walked=walked, pages=page_hash(pages[""]))
@@ -203,17 +207,6 @@ def _sealed(texts: Mapping[str, str], last: Entry | None, key: Key | None) -> Se
     if fault := seal.fault(Head() if last is None else last.head):
         raise LedgerChangedError(fault)
     return seal
-
-
-def _refuse(kind: str, promise: str, before: list[str]) -> None:
-    if kind == "promise":
-        if before:
-            raise LedgerError(f"there is a promise {promise!r} already")
-        return
-    if "promise" not in before:
-        raise NoPromiseError(f"there is no promise {promise!r}")
-    if closed := [each for each in before if each in CLOSING]:
-        raise PromiseClosedError(f"promise {promise!r} was {closed[0]} already")
 
 
 def _dated(last: Entry | None) -> str:
@@ -291,7 +284,10 @@ def verified(
     if not found.holds:
         return found
     if seal is not None:
-        fault = seal.fault(found.head) or _page_fault(seal, texts, states)
+        pages = _texts(built(states))
+        alike = seal.pages == sha256(pages[""]) and {**pages, SEAL: texts[SEAL]} == texts
+        changed = "" if alike else "a page of the seal was changed, added or removed"
+        fault = seal.fault(found.head) or changed
     else:
         fault = fault or _removed(not found.entries)
     return replace(found, fault=fault, proven=not fault and bool(seal and key))
@@ -335,13 +331,6 @@ def _removed(empty: bool) -> str:
         f"empty ledger. Restore a backup, or seal it again with the head {Head()}, if it is "
         "meant to be empty"
     )
-
-
-def _page_fault(seal: Seal, texts: Mapping[str, str], states: Mapping[str, str]) -> str:
-    pages = _texts(built(states))
-    if seal.pages == sha256(pages[""]) and {**pages, SEAL: texts[SEAL]} == texts:
-        return ""
-    return "a page of the seal was changed, added or removed"
 
 
 def _texts(pages: Mapping[str, Page]) -> dict[str, str]:

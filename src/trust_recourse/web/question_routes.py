@@ -14,9 +14,8 @@ from trust_recourse.answers.certifying import unproved
 from trust_recourse.answers.document import AnswerDocument, FrontierDocument, ranges_of
 from trust_recourse.answers.measurements import how_far, safety
 from trust_recourse.certificate import Certificate, CertificateError, check, why_not
-from trust_recourse.io import clock
 from trust_recourse.ledger import Promise
-from trust_recourse.ledger.letters import check_letter
+from trust_recourse.ledger.letters import checked
 from trust_recourse.question import Question, Target
 from trust_recourse.question.vocabulary import RULES, UNPROVED, QuestionFields, outside
 from trust_recourse.report.letter import Letter
@@ -222,9 +221,8 @@ def _paper(
         organisation=state.organisation if letter.organisation is None else letter.organisation,
         contact=state.contact if letter.contact is None else letter.contact,
     )
-    note = letter.written(state.institution, put(state, asked), promise=kept, time_limit=SECONDS)
-    if kept is not None:
-        check_letter(kept, note.record(), clock.now())
+    written = letter.written(state.institution, put(state, asked), promise=kept, time_limit=SECONDS)
+    note = checked(written, kept)
     if asked.format == "pdf":
         return note, pdf(note.document)
     return note, (note.html() if asked.format == "html" else note.text()).encode()

@@ -32,8 +32,7 @@ from sklearn.tree import DecisionTreeClassifier
 from laws import pipelines, trees
 from laws.pipelines import a_scaler, an_imputer, of_lists, of_numbers
 from laws.questions import chance, one_of
-from trust_recourse import Feature, Recourse, Schema, load
-from trust_recourse.certificate import verify
+from trust_recourse import Feature, Recourse, Schema, load, verify
 from trust_recourse.models import SumModel, UnreadableError, from_model
 from trust_recourse.models.readers import pipelines as reader
 from trust_recourse.models.readers import steps

@@ -12,7 +12,7 @@ from nicegui import ui
 
 from trust_recourse.io import clock
 from trust_recourse.io.wording import unbroken
-from trust_recourse.ledger.letters import check_letter
+from trust_recourse.ledger.letters import checked
 from trust_recourse.question import option_name
 from trust_recourse.report.evidence import evidence
 from trust_recourse.report.language import language_of
@@ -195,10 +195,7 @@ class Exports:
             reviewed_by="" if self.reviewer is None else _said(self.reviewer),
         )  # fmt: skip
         kept = state.ledger.read(number) if state.ledger is not None and number else None
-        made = asked.written(state.institution, result, promise=kept)
-        if kept is not None:
-            check_letter(kept, made.record(), clock.now())
-        return made
+        return checked(asked.written(state.institution, result, promise=kept), kept)
 
     # ------------------------------------------------------------ promise
 

@@ -15,6 +15,7 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -55,17 +56,14 @@ ENTRIES = sa.Table(
     sa.Column("previous", sa.Text, nullable=False, unique=True),
     sa.Column("hash", sa.Text, nullable=False, unique=True),
 )
-SCHEMAS = sa.Table(
-    "ledger_schemas",
-    METADATA,
-    sa.Column("hash", sa.Text, primary_key=True),
-    sa.Column("text", sa.Text, nullable=False),
-)
-SEALED = sa.Table(
-    "ledger_seal",
-    METADATA,
-    sa.Column("path", sa.Text, primary_key=True),
-    sa.Column("text", sa.Text, nullable=False),
+SCHEMAS, SEALED = (
+    sa.Table(
+        name,
+        METADATA,
+        sa.Column(key, sa.Text, primary_key=True),
+        sa.Column("text", sa.Text, nullable=False),
+    )
+    for name, key in (("ledger_schemas", "hash"), ("ledger_seal", "path"))
 )
 APPEND_ONLY = "the ledger only grows: nothing in it is changed or removed"
 # What is asked with every entry is put together once: that takes longer than the answers.
@@ -75,16 +73,14 @@ AT = sa.select(ENTRIES).where(ENTRIES.c.number == sa.bindparam("number"))
 ABOUT = IN_ORDER.where(ENTRIES.c.promise == sa.bindparam("promise"))
 UP_TO = IN_ORDER.where(ENTRIES.c.number <= sa.bindparam("end"))
 STRETCH = UP_TO.where(ENTRIES.c.number > sa.bindparam("after"))
-NAMED_SCHEMAS = sa.select(SCHEMAS).where(SCHEMAS.c.hash.in_(sa.bindparam("names", expanding=True)))
 WRITE_SEAL = {
     name: new.on_conflict_do_update(index_elements=["path"], set_={"text": new.excluded.text})
-    for name, new in (
-        ("sqlite", sqlite.insert(SEALED)),
-        ("postgresql", postgresql.insert(SEALED)),
-    )
+    for name, new in (("sqlite", sqlite.insert(SEALED)), ("postgresql", postgresql.insert(SEALED)))
 }
-SEALED_AT = sa.select(SEALED).where(SEALED.c.path.in_(sa.bindparam("paths", expanding=True)))
-
+NAMED = {
+    table.name: sa.select(table).where(key.in_(sa.bindparam("names", expanding=True)))
+    for table, key in ((SCHEMAS, SCHEMAS.c.hash), (SEALED, SEALED.c.path))
+}
 
 MADE_BEFORE = (
     "Expected a ledger that was made before. Check the name, or restore the ledger from a backup; "
@@ -92,23 +88,22 @@ MADE_BEFORE = (
 )
 
 
-def _not_kept(what: str) -> LedgerUnavailableError:
-    return LedgerUnavailableError(
-        f"{what} was written and is not there when it is read back; expected a database that keeps "
-        "what is written. Nothing was recorded: remove the triggers and rules that are not the "
-        "ledger's own from its tables, then try again"
-    )
-
-
 class LedgerTables:
     """What is in a ledger's database, in one transaction: all of it as at one moment."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self.connection = connection
-        self._entries_written: list[Entry] = []
+        self._written: list[Entry] = []
         self._schemas_written: dict[str, str] = {}
         self._seal_written: dict[str, str] = {}
         self._sealed_anew = False
+
+    def version(self) -> str | None:
+        """That of the tables; None where there are none."""
+        if not sa.inspect(self.connection).has_table(VERSIONS.name):
+            return None
+        found = self.connection.scalar(sa.select(VERSIONS))
+        return None if found is None else str(found)
 
     def entries(self) -> Generator[Entry]:
         """All entries in order, a few at a time."""
@@ -136,26 +131,28 @@ class LedgerTables:
 
     def schemas(self, names: Iterable[str] | None = None) -> dict[str, str]:
         """The schemas' texts by hash, of all or these; those that do not fit it are left out."""
-        if names is None:
-            rows = self.connection.execute(sa.select(SCHEMAS))
-        else:
-            rows = self.connection.execute(NAMED_SCHEMAS, {"names": list(names)})
+        found = self._texts(SCHEMAS, names)
         return {
-            hash_: text for hash_, text in rows if isinstance(text, str) and sha256(text) == hash_
+            name: text
+            for name, text in found.items()
+            if isinstance(text, str) and sha256(text) == name
         }
 
-    def sealed(self, paths: list[str] | None = None) -> dict[str, str]:
+    def sealed(self, paths: Iterable[str] | None = None) -> dict[str, str]:
         """The texts of the seal and its pages by path, of all or these."""
-        if paths is None:
-            rows = self.connection.execute(sa.select(SEALED))
+        return self._texts(SEALED, paths)
+
+    def _texts(self, table: sa.Table, names: Iterable[str] | None) -> dict[str, str]:
+        if names is None:
+            rows = self.connection.execute(sa.select(table))
         else:
-            rows = self.connection.execute(SEALED_AT, {"paths": paths})
-        return {row.path: row.text for row in rows}
+            rows = self.connection.execute(NAMED[table.name], {"names": [*names]})
+        return {row[0]: row[1] for row in rows}
 
     def add(self, entry: Entry) -> None:
         """Write an entry."""
         self.connection.execute(sa.insert(ENTRIES), vars(entry))
-        self._entries_written.append(entry)
+        self._written.append(entry)
 
     def add_schema(self, text: str) -> None:
         """Write a schema that is not there, or no longer fits its hash; the latter raises."""
@@ -178,13 +175,23 @@ class LedgerTables:
         """Read the written rows back; raise if a database trigger dropped or changed one."""
         if self.connection.dialect.name == "postgresql":  # or some would run after this
             self.connection.execute(sa.text("SET CONSTRAINTS ALL IMMEDIATE"))
-        for entry in self._entries_written:
-            if self._entries(AT, number=entry.number) != [entry]:
-                raise _not_kept(f"entry {entry.number}")
-        if self.schemas([*self._schemas_written]) != self._schemas_written:
-            raise _not_kept("a schema")
-        if self.sealed(None if self._sealed_anew else [*self._seal_written]) != self._seal_written:
-            raise _not_kept("the seal")
+        paths = None if self._sealed_anew else [*self._seal_written]
+        found: dict[str, tuple[Any, Any]] = {
+            f"entry {entry.number}": (self._entries(AT, number=entry.number), [entry])
+            for entry in self._written
+        }
+        found |= {
+            "a schema": (self.schemas([*self._schemas_written]), self._schemas_written),
+            "the seal": (self.sealed(paths), self._seal_written),
+        }
+        for what, (there, written) in found.items():
+            if there != written:
+                raise LedgerUnavailableError(
+                    f"{what} was written and is not there when it is read back; expected a "
+                    "database that keeps what is written. Nothing was recorded: remove the "
+                    "triggers and rules that are not the ledger's own from its tables, then try "
+                    "again"
+                )
 
 
 class Store:
@@ -264,42 +271,30 @@ class Store:
     @contextmanager
     def writing(self) -> Iterator[LedgerTables]:
         """A transaction that no other writer's overlaps; what is written is on disk at its end."""
-        with self._errors(), self._writing() as connection:
+        with self._errors(), self._writer.begin() as connection:
+            if not self.lite:
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
             tables = LedgerTables(connection)
             yield tables
             tables.check_written()
 
-    @contextmanager
-    def _writing(self) -> Iterator[sa.Connection]:
-        with self._writer.begin() as connection:
-            if not self.lite:
-                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
-            yield connection
-
-    # ------------------------------------------------------------ opening
-
     def _open(self, begin: Callable[[LedgerTables], None], create: bool) -> None:
-        with self._errors():
-            with self.engine.connect() as connection:
-                version = _version(connection)
-            if version is None and not create:
-                raise LedgerError(
-                    f"{self.name}: there is no ledger in this database. {MADE_BEFORE}"
-                )
-            if version is None:
-                with self._writing() as connection:
-                    version = _version(connection)  # another process may have been quicker
-                    if version is None:
-                        self._create(connection)
-                        tables = LedgerTables(connection)
-                        begin(tables)
-                        tables.check_written()
-                        version, self.made = VERSION, True
-            if version != VERSION:
-                raise LedgerError(
-                    f"{self.name}: this ledger has version {version}, this program reads "
-                    f"{VERSION}; use the version of trust-recourse that wrote it"
-                )
+        with self.reading() as tables:
+            version = tables.version()
+        if version is None and not create:
+            raise LedgerError(f"{self.name}: there is no ledger in this database. {MADE_BEFORE}")
+        if version is None:
+            with self.writing() as tables:
+                version = tables.version()  # another process may have been quicker
+                if version is None:
+                    self._create(tables.connection)
+                    begin(tables)
+                    version, self.made = VERSION, True
+        if version != VERSION:
+            raise LedgerError(
+                f"{self.name}: this ledger has version {version}, this program reads "
+                f"{VERSION}; use the version of trust-recourse that wrote it"
+            )
 
     def _create(self, connection: sa.Connection) -> None:
         """Create the tables, and triggers by which the database refuses changes and deletions."""
@@ -311,22 +306,20 @@ class Store:
             )
         METADATA.create_all(connection)
         connection.execute(sa.insert(VERSIONS), {"version_num": VERSION})
-        if not self.lite:
+        deeds: tuple[str, ...] = ("UPDATE", "DELETE")
+        if self.lite:
+            refuse = f"BEGIN SELECT RAISE(ABORT, '{APPEND_ONLY}'); END"
+        else:
             connection.exec_driver_sql(
                 "CREATE FUNCTION ledger_only_grows() RETURNS trigger LANGUAGE plpgsql AS "
                 f"$$ BEGIN RAISE EXCEPTION '{APPEND_ONLY}'; END $$"
             )
-        for table in (ENTRIES.name, SCHEMAS.name):
-            for deed in ("UPDATE", "DELETE") if self.lite else ():
-                connection.exec_driver_sql(
-                    f"CREATE TRIGGER {table}_no_{deed.lower()} BEFORE {deed} ON {table} "
-                    f"BEGIN SELECT RAISE(ABORT, '{APPEND_ONLY}'); END"
-                )
-            if not self.lite:
-                connection.exec_driver_sql(
-                    f"CREATE TRIGGER {table}_only_grows BEFORE UPDATE OR DELETE OR TRUNCATE ON "
-                    f"{table} FOR EACH STATEMENT EXECUTE FUNCTION ledger_only_grows()"
-                )
+            deeds = ("UPDATE OR DELETE OR TRUNCATE",)
+            refuse = "FOR EACH STATEMENT EXECUTE FUNCTION ledger_only_grows()"
+        for table, (at, deed) in product((ENTRIES.name, SCHEMAS.name), enumerate(deeds)):
+            connection.exec_driver_sql(
+                f"CREATE TRIGGER {table}_only_grows_{at} BEFORE {deed} ON {table} {refuse}"
+            )
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -374,13 +367,6 @@ def read_url(where: str | Path) -> sa.URL:
 
 
 _EXPECTED = "expected a file such as promises.db, or postgresql://user@host/database"
-
-
-def _version(connection: sa.Connection) -> str | None:
-    if not sa.inspect(connection).has_table(VERSIONS.name):
-        return None
-    found = connection.scalar(sa.select(VERSIONS))
-    return None if found is None else str(found)
 
 
 def _postgres_engine(url: sa.URL, wait: float) -> sa.Engine:
