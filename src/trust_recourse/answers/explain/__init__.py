@@ -10,6 +10,7 @@ from trust_recourse.answers.explain.explanation import Explanation as Explanatio
 from trust_recourse.answers.explain.explanation import Mover as Mover
 from trust_recourse.answers.explain.explanation import Place as Place
 from trust_recourse.answers.explain.explanation import Places as Places
+from trust_recourse.answers.explain.explanation import Shares as Shares
 from trust_recourse.answers.explain.explanation import depends as depends
 from trust_recourse.answers.explain.explanation import explain as explain
 from trust_recourse.answers.explain.explanation import explainable as explainable
@@ -17,8 +18,6 @@ from trust_recourse.answers.explain.explanation import places as places
 from trust_recourse.answers.explain.points import NAMED as NAMED
 from trust_recourse.answers.explain.points import RulePlaces as RulePlaces
 from trust_recourse.answers.explain.points import Tightening as Tightening
+from trust_recourse.answers.explain.points import feature_shares as feature_shares
+from trust_recourse.answers.explain.points import split as split
 from trust_recourse.answers.explain.rules import RuleExplanation as RuleExplanation
-from trust_recourse.answers.explain.shares import Shares as Shares
-from trust_recourse.answers.explain.shares import feature_shares as feature_shares
-from trust_recourse.answers.explain.shares import split as split
-from trust_recourse.answers.explain.terms import TermExplanation as TermExplanation

@@ -1,8 +1,19 @@
-"""Points of one model, and what its clauses do there: which carry a point, which may fall silent.
+"""Points of a Tsetlin machine of two classes: what its clauses do there, and how changes split.
 
 A clause *carries* a point if what it states holds there. It would fall silent there if a literal
 that is false at the point belonged to it: the chance of any is how likely it is to *tighten*, and a
 clause that carries a point and tightens with at least the chance `FRAGILE` is *fragile* there.
+
+The raw confidence M is a smooth function of the clauses' firing probabilities q_j, so its change
+from a to b splits exactly:
+
+    share_j = (q_j(b) − q_j(a)) · D_j,   D_j = ∫₀¹ ∂M/∂q_j along the straight path in q
+
+the Aumann–Shapley value of "clause j moves from a to b"; the model's link knows the D_j in closed
+form. By votes M is multilinear, and it is the Shapley value too. q_j + E_j is a product over
+features, whose change splits by the logarithmic mean Λ_j:
+
+    share_jf = D_j · Λ_j · log(F_jf(b) / F_jf(a))
 """
 
 from __future__ import annotations
@@ -22,14 +33,16 @@ from trust_recourse.answers.explain.explanation import (
     Explanation,
     Place,
     Places,
+    Shares,
 )
-from trust_recourse.answers.explain.shares import Floats, Shares, split
+from trust_recourse.io.arrays import Bools, Cells, Floats
 from trust_recourse.io.wording import floored
+from trust_recourse.models.log_mean import by_feature
 from trust_recourse.models.seam import of_class
 
 if TYPE_CHECKING:
     from trust_recourse.answers.recourse import Recourse
-    from trust_recourse.models.tsetlin.clauses import Bools, Cells, Clauses
+    from trust_recourse.models.tsetlin.clauses import Clauses
 
 NAMED = 0.01  # literals that belong to a clause less likely are not named
 
@@ -39,10 +52,14 @@ class RulePlace(Place):
     """A point, and what the model's clauses do there."""
 
     cells: Cells
-    firing: Floats  # (C,) q_j
     holds: Bools  # (C,) whether a clause carries this point
     tightens: Floats  # (C,) the chance that some literal false here belongs to the clause
     true: Bools  # (2o,) which literals hold here
+
+    @property
+    def firing(self) -> Floats:
+        """(C,): q_j."""
+        return self.terms
 
     @property
     def silence(self) -> float:
@@ -95,16 +112,25 @@ class RulePlaces(Places):
         firing = recourse.model.machine_.firing_at(cells)
         holds, true = clauses.hold(cells), clauses.true(cells)
         tightens = np.clip(1.0 - (firing + clauses.empty), 0.0, 1.0)
-        told = zip(points, confidence, cells, firing, holds, tightens, true, strict=True)
+        told = zip(
+            points, confidence, confidence, firing, cells, holds, tightens, true, strict=True
+        )
         return cls(recourse, tuple(RulePlace(*point, *more) for point, *more in told))
 
     def explain(self, start: Place, end: Place, fragile: float) -> Explanation:
-        """Explain the change from one of the points to another."""
+        """Explain the change in confidence; with a calibrator the raw shares have a factor."""
         from trust_recourse.answers.explain.rules import RuleExplanation
 
         assert isinstance(start, RulePlace)
         assert isinstance(end, RulePlace)
-        return RuleExplanation(self, start, end, *self.shares(start, end), fragile)
+        raw = split(self.recourse.model, start.cells, end.cells)
+        sign = 1.0 if self.recourse.wanted_at == 1 else -1.0
+        moved = sign * float(raw.terms.sum())
+        factor = 1.0
+        if self.recourse.model.calibrator_ is not None and abs(moved) >= STILL:
+            factor = (end.confidence - start.confidence) / moved
+        shares = Shares(sign * raw.terms, sign * raw.features)
+        return RuleExplanation(self, start, end, shares, factor, fragile)
 
     @cached_property
     def clauses(self) -> Clauses:
@@ -123,20 +149,6 @@ class RulePlaces(Places):
         index = pd.Index([*range(len(self.clauses.empty)), "none fires"], name="clause")
         columns = {place.name: [*place.firing, place.silence] for place in self.all}
         return pd.DataFrame(columns, index=index)
-
-    def shares(self, start: RulePlace, end: RulePlace) -> tuple[Shares, float]:
-        """The change in raw confidence between two points, split, and what scales it.
-
-        The factor turns the shares into those of the calibrated confidence; it is 1 if there is no
-        calibrator, or if the raw confidence does not move.
-        """
-        raw = split(self.recourse.model, start.cells, end.cells)
-        sign = 1.0 if self.recourse.wanted_at == 1 else -1.0
-        moved = sign * float(raw.clauses.sum())
-        factor = 1.0
-        if self.recourse.model.calibrator_ is not None and abs(moved) >= STILL:
-            factor = (end.confidence - start.confidence) / moved
-        return Shares(sign * raw.clauses, sign * raw.features), factor
 
     @cached_property
     def without(self) -> dict[str, Floats]:
@@ -171,3 +183,36 @@ class RulePlaces(Places):
                 if place.name in then and place.target and not place.target.met(then[place.name])
             ),
         )
+
+
+def split(model: Any, a: Cells, b: Cells) -> Shares:
+    """Split the change of M(`classes_[1]`) between two rows of cells over clauses and features.
+
+    >>> import numpy as np
+    >>> from trust_recourse import PTMClassifier, haberman
+    >>> X, y = haberman()
+    >>> model = PTMClassifier(epochs=5, random_state=0).fit(X, y)
+    >>> a, b = model.machine_.grid.cells(model.schema_.encode(X.iloc[:2]))
+    >>> change = float(np.diff(model.raw_confidence(X.iloc[:2]))[0])
+    >>> abs(float(split(model, a, b).terms.sum()) - change) < 1e-9
+    True
+    """
+    clauses, both = model.clauses(), np.stack([a, b])
+    q = model.machine_.firing_at(both)
+    mean_slope = clauses.link.mean_slopes(*q)
+    features = mean_slope * by_feature(*clauses.factors_at(both))
+    return Shares(mean_slope * (q[1] - q[0]), features.T)
+
+
+def feature_shares(model: Any, wanted: int, own: Floats, others: Floats) -> Floats:
+    """(N, F): each feature's share in the change of the score from one row of codes to each other.
+
+    The score is the raw confidence of a machine, or the sum of its terms of any other model; it is
+    that of the class at `wanted`. A row's shares add up to what its score is more.
+    """
+    if not hasattr(model, "clauses"):
+        parts = model.parts_of(wanted)
+        return np.array([parts.shares(own, row).sum(axis=0) for row in others])
+    a, *rest = model.machine_.grid.cells(np.concatenate([own[None], others]))
+    sign = 1.0 if wanted == 1 else -1.0
+    return np.array([sign * split(model, a, b).features.sum(axis=0) for b in rest])

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
 from trust_recourse.answers.explain.explanation import (
     FRAGILE,
+    STEEP,
     STILL,
     Explanation,
     Mover,
@@ -24,13 +25,9 @@ from trust_recourse.answers.explain.explanation import (
     records,
 )
 from trust_recourse.answers.explain.points import NAMED, RulePlace, RulePlaces, Tightening
-from trust_recourse.answers.explain.shares import Floats, Shares
-from trust_recourse.io.wording import floored
+from trust_recourse.io.arrays import Bools, Floats
+from trust_recourse.io.wording import floored, signed
 
-if TYPE_CHECKING:
-    from trust_recourse.models.tsetlin.clauses import Bools
-
-STEEP = 10.0  # a calibrator that stretches the raw change further has a jump there
 NAMES = 3  # literals named that may silence a rule
 
 
@@ -45,8 +42,6 @@ class RuleExplanation(Explanation):
     points: RulePlaces
     start: RulePlace
     end: RulePlace
-    raw: Shares  # of the change in the wanted class's raw confidence
-    factor: float  # that scales them to the change in confidence
     line: float = FRAGILE  # from which chance to tighten on a clause is fragile
 
     noun: ClassVar[str] = "rule"
@@ -55,37 +50,16 @@ class RuleExplanation(Explanation):
     score: ClassVar[str] = "confidence"
 
     @property
-    def ends(self) -> tuple[float, float]:
-        """The confidence at the start and at the end."""
-        return self.start.confidence, self.end.confidence
-
-    @property
     def level(self) -> float:
         """The decision threshold itself."""
         return self.threshold
-
-    @property
-    def shares(self) -> Floats:
-        """(C,): each clause's share of the change in confidence."""
-        return self.raw.clauses * self.factor
-
-    @property
-    def by_feature(self) -> Floats:
-        """(F, C): each feature's share in that of each clause."""
-        return self.raw.features * self.factor
-
-    @property
-    def shown(self) -> Shares:
-        """The shares that people are shown: raw where scaled ones would say little; see `note`."""
-        scale = self.factor if 0 < abs(self.factor) <= STEEP else 1.0
-        return Shares(self.raw.clauses * scale, self.raw.features * scale)
 
     @property
     def note(self) -> str:
         """What a calibrated model's shares are shares of; '' for any other."""
         if self.points.recourse.model.calibrator_ is None:
             return ""
-        moved = float(self.raw.clauses.sum())
+        moved = float(self.raw.terms.sum())
         raw = f"shares of the raw confidence, which changes by {moved:+.3f}"
         if abs(moved) < STILL:
             return f"{raw}: as a whole it does not move"
@@ -98,7 +72,7 @@ class RuleExplanation(Explanation):
     @property
     def protected(self) -> list[str]:
         """The protected features, by title, that a rule with a share here depends on."""
-        depends = self.points.clauses.depends[:, np.abs(self.shown.clauses) > STILL]
+        depends = self.points.clauses.depends[:, np.abs(self.shown.terms) > STILL]
         features = enumerate(self.points.recourse.schema)
         return [each.title for f, each in features if each.protected and depends[f].any()]
 
@@ -124,11 +98,6 @@ class RuleExplanation(Explanation):
         )
         return {"carrying": carrying, "fragile": fragile, "silence": self.end.silence}
 
-    @property
-    def feature_shares(self) -> Floats:
-        """(F,): over all clauses."""
-        return np.asarray(self.shown.features.sum(axis=1))
-
     def to_frame(self) -> pd.DataFrame:
         """One row per clause, the greatest share first; `moved_by` is the feature that did most.
 
@@ -140,8 +109,8 @@ class RuleExplanation(Explanation):
         table = table.assign(
             before=self.start.firing,
             after=self.end.firing,
-            share=self.shown.clauses,
-            moved_by=[moved_by(schema, shares) for shares in self.raw.features.T],
+            share=self.shown.terms,
+            moved_by=[moved_by(schema, shares) for shares in self.raw.features],
             holds=self.end.holds,
             carries=self.carrying,
             tightens=self.end.tightens,
@@ -157,15 +126,19 @@ class RuleExplanation(Explanation):
         missing for categories.
         """
         clauses = self.points.clauses
-        schema, slack = self.points.recourse.schema, _slack(self)
+        literal, schema = clauses.literals, self.points.recourse.schema
+        room = literal.limits - self.end.codes[literal.owners]
+        slack = np.where(np.arange(len(room)) < literal.n_literals, room, 0.0 - room)
         wanted = clauses.inclusion >= least
         if clause is not None:
-            wanted &= (np.arange(len(wanted)) == _clause(self, clause))[:, None]
+            if not 0 <= clause < len(wanted):
+                raise IndexError(f"clause {clause}: there are {len(wanted)}, counted from 0")
+            wanted &= (np.arange(len(wanted)) == clause)[:, None]
         j, k = np.nonzero(wanted)
         table = {
             "clause": j,
             "literal": [clauses.names[each] for each in k],
-            "feature": [schema[int(f)].title for f in clauses.literals.owners[k]],
+            "feature": [schema[int(f)].title for f in literal.owners[k]],
             "probability": clauses.inclusion[j, k],
             "before": self.start.true[k],
             "after": self.end.true[k],
@@ -192,25 +165,35 @@ class RuleExplanation(Explanation):
 
     # ------------------------------------------------------------ for people
 
+    def told(self, share: float) -> str:
+        """A share for people."""
+        return signed(share)
+
     @property
     def bars(self) -> Floats:
         """(C,): the clauses' shares."""
-        return self.shown.clauses
+        return self.shown.terms
 
     def bar_label(self, at: int) -> str:
         """A clause's number, the class it votes for, and its statement."""
-        return f"rule {at} (for {self.points.clauses.votes_for[at]}): {self.rule(at)}"
+        clauses = self.points.clauses
+        return f"rule {at} (for {clauses.votes_for[at]}): {clauses.words[at]}"
 
     def movers(self, least: float = STILL) -> list[Mover]:
-        """The clauses with at least so great a share, the greatest first."""
-        shares = self.shown.clauses
-        order = [int(j) for j in np.argsort(-np.abs(shares), kind="stable")]
-        several = len(self.changes()) > 1
-        return [_mover(self, j, several) for j in order if abs(shares[j]) > least]
+        """The clauses with at least so great a share, the greatest first.
 
-    def rule(self, j: int) -> str:
-        """A clause in words."""
-        return self.points.clauses.words[_clause(self, j)]
+        Where several features change, each is told with the one that moved it most.
+        """
+        shares, clauses, schema = self.shown.terms, self.points.clauses, self.points.recourse.schema
+        several = len(self.changes()) > 1
+        found = []
+        for j in np.argsort(-np.abs(shares), kind="stable").tolist():
+            if abs(shares[j]) > least:
+                by = f" by {moved_by(schema, self.raw.features[j])}" if several else ""
+                moves = f"{self.start.firing[j]:.2f} → {self.end.firing[j]:.2f}{by}"
+                name = f"rule {j} for {clauses.votes_for[j]!r}"
+                found.append(Mover(j, name, clauses.words[j], moves, float(shares[j])))
+        return found
 
     def support_lines(self) -> Iterator[str]:
         """What the end point rests on, rule by rule."""
@@ -227,43 +210,14 @@ class RuleExplanation(Explanation):
         silent = f"{self.start.silence:.2f} → {self.end.silence:.2f}"
         yield f"That no rule fires at all has the probability {silent}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values, for JSON."""
-        table = self.to_frame().reset_index()
+    def _details(self) -> dict[str, Any]:
+        """The clauses and their automata, as `to_dict` has them."""
         return {
-            "from": self.start.to_dict(),
-            "to": self.end.to_dict(),
-            "change": self.change,
-            "note": self.note,
-            "protected": self.protected,
-            "changes": records(self.changes()),
-            "clauses": records(table),
+            "clauses": records(self.to_frame().reset_index()),
             "literals": records(self.literals()),
             "stricter": records(self.stricter()),
             "tightenings": [each._asdict() for each in self.tightenings],
         }
-
-
-def _clause(why: RuleExplanation, j: int) -> int:
-    if not 0 <= j < len(why.shares):
-        raise IndexError(f"clause {j}: there are {len(why.shares)}, counted from 0")
-    return j
-
-
-def _slack(why: RuleExplanation) -> Floats:
-    literals = why.points.clauses.literals
-    room = literals.limits - why.end.codes[literals.owners]
-    return np.where(np.arange(len(room)) < literals.n_literals, room, 0.0 - room)
-
-
-def _mover(why: RuleExplanation, j: int, several: bool) -> Mover:
-    """A clause that moved the confidence; by what, where several features change."""
-    schema, votes_for = why.points.recourse.schema, why.points.clauses.votes_for[j]
-    by = f" by {moved_by(schema, why.raw.features[:, j])}" if several else ""
-    return Mover(
-        j, f"rule {j} for {votes_for!r}", why.rule(j),
-        f"{why.start.firing[j]:.2f} → {why.end.firing[j]:.2f}{by}", float(why.shown.clauses[j]),
-    )  # fmt: skip
 
 
 def _fragile_lines(why: RuleExplanation) -> Iterator[str]:

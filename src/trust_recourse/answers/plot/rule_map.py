@@ -58,7 +58,7 @@ def rule_map_info(
             "a Tsetlin machine"
         )
     points, clauses = explanation.points, explanation.points.clauses
-    chosen = np.argsort(-np.abs(explanation.shown.clauses), kind="stable")[:rules]
+    chosen = np.argsort(-np.abs(explanation.shown.terms), kind="stable")[:rules]
     best, o, owners = (
         clauses.inclusion[chosen].max(axis=0), clauses.literals.n_literals, clauses.literals.owners
     )  # fmt: skip
