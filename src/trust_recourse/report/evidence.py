@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from trust_recourse import __version__
 from trust_recourse.answers import text
 from trust_recourse.answers.explain import explainable
 from trust_recourse.answers.measurements import beyond, beyond_words, highest
 from trust_recourse.certificate import Certificate, CertificateError, check
-from trust_recourse.io import clock
 from trust_recourse.io.wording import distance, floored, in_few_digits, is_bound
 from trust_recourse.question import Option, Radius, Status, Target, option_name
 from trust_recourse.question.vocabulary import HELP, SPAN, outside
-from trust_recourse.report.content import Document, PictureBlock, Printed, blocks, clean
+from trust_recourse.report.content import Document, PictureBlock, Printed, blocks, clean, drawn
 from trust_recourse.report.display_names import titled
 from trust_recourse.report.letter.reasons import Reason, principal
 from trust_recourse.report.letter.reasons import reasons as found_by
@@ -31,8 +28,6 @@ from trust_recourse.report.letter.shortfall import Method, Shortfall, method_of
 from trust_recourse.report.protected import uses
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from trust_recourse.answers.explain import Explanation, Mover
     from trust_recourse.answers.result import Result
     from trust_recourse.report.model.model_report import ModelReport
@@ -52,7 +47,6 @@ class Evidence(Printed):
     `late` lists the targets whose proof the limit ended.
     """
 
-    document: Document
     certificates: dict[Target, Certificate]
     verdicts: dict[Target, str]
     late: Sequence[Target] = ()
@@ -108,13 +102,8 @@ def evidence(
         uses=uses, digest=digest, text=text, highest=highest, beyond=beyond,
         beyond_words=beyond_words,
     )  # fmt: skip
-    document = Document(
-        "Evidence report on one answer of a model",
-        dated or clock.today(),
-        clean(organisation),
-        f"trust-recourse {__version__}",
-        said,
-    )
+    title = "Evidence report on one answer of a model"
+    document = Document.of_ours(title, said, organisation, dated)
     return Evidence(document, proofs.made, proofs.verdicts, tuple(proofs.late))
 
 
@@ -207,19 +196,18 @@ class _EvidenceFacts:
 
     def pictures(self) -> Iterator[PictureBlock]:
         """The frontier and the waterfall, where there is a package to draw them."""
-        if importlib.util.find_spec("matplotlib") is None:
-            return
         from trust_recourse.answers.plot import draw_waterfall, waterfall_info
-        from trust_recourse.answers.plot.picture import svg
 
         if self.result.recourse.exact:
-            figure = self.result.plot(sigma=self.sigma, time_limit=self.time_limit)
-            told = "What each cost buys in confidence, and where the options lie."
-            yield PictureBlock(svg(figure), told)
+            yield from drawn(
+                lambda: self.result.plot(sigma=self.sigma, time_limit=self.time_limit),
+                "What each cost buys in confidence, and where the options lie.",
+            )
         for at, why in [*self.explained.items()][:1]:
-            ax = draw_waterfall(waterfall_info(why))
-            told = f"From the person to {option_name(at)}, {why.by} by {why.by}."
-            yield PictureBlock(svg(cast("Figure", ax.figure)), told)
+            yield from drawn(
+                lambda why=why: draw_waterfall(waterfall_info(why)).figure,
+                f"From the person to {option_name(at)}, {why.by} by {why.by}.",
+            )
 
     def shares(self, why: Explanation) -> tuple[list[Mover], int, float]:
         """The shares that are told one by one, and how many others have which share."""

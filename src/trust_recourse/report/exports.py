@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 
-from trust_recourse import __version__
 from trust_recourse.answers.explain import Comparison
-from trust_recourse.io import clock
 from trust_recourse.report.content import (
     Block,
     Document,
     Heading,
     ListBlock,
-    PictureBlock,
     Printed,
     TableBlock,
     Text,
     clean,
+    drawn,
 )
 from trust_recourse.report.model.calibration_check import CURVES
 
@@ -36,31 +32,24 @@ ABOUT = "All of this is about the model: that it would say yes, not that the wor
 MOVERS = 20  # rules or terms that are told one by one
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Paper(Printed):
-    """Something to read: `text()`, `html()`, `pdf(path)`, or `save(path)` by the path's ending."""
-
-    document: Document
-
-
-def report_paper(found: ModelReport, target: str = "") -> Paper:
+def report_paper(found: ModelReport, target: str = "") -> Printed:
     """What `model_report` says of a model, with what it said drawn beside what came true."""
     said: list[Block] = []
     for part in found.parts():
         if part is CURVES:
-            said += _drawn(found.plot, "What each model said, beside what came true, in bins.")
+            said += drawn(found.plot, "What each model said, beside what came true, in bins.")
         said.append(Text(clean(part)) if isinstance(part, str) else _table(part))
     return _paper(f"Model report{f': {clean(target)}' if target else ''}", said)
 
 
-def explanation_paper(result: Result, told: Explanation | Comparison) -> Paper:
+def explanation_paper(result: Result, told: Explanation | Comparison) -> Printed:
     """Why an option works in the model, or what a dearer one buys, with its picture."""
     why = told.explanation if isinstance(told, Comparison) else told
     said: list[Block] = [Text(clean(result.verdict))]
     if isinstance(told, Comparison):
         said += [Text(clean(told.sentence)), _table(told.words())]
     words = f"From {why.start.name} to {why.end.name}, {why.by} by {why.by}."
-    picture = _drawn(lambda: _figure(result, told), words)
+    picture = drawn(lambda: _figure(result, told), words)
     said += _explained(why, picture)
     return _paper("Why the model would say yes", [*said, Text(ABOUT, small=True)])
 
@@ -94,14 +83,6 @@ def _figure(result: Result, told: Explanation | Comparison) -> Figure:
     return cast("Figure", draw_duel(duel_info(first, second)).get_figure())
 
 
-def _drawn(draw: Callable[[], Figure], told: str) -> Iterator[Block]:
-    """A picture, where there is a package to draw it."""
-    if importlib.util.find_spec("matplotlib") is not None:
-        from trust_recourse.answers.plot.picture import svg
-
-        yield PictureBlock(svg(draw()), told)
-
-
 def _table(frame: pd.DataFrame) -> TableBlock:
     named = frame.rename_axis(index=[str(name or "") for name in frame.index.names]).reset_index()
     return _rows(map(str, named.columns), named.itertuples(index=False))
@@ -112,6 +93,5 @@ def _rows(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> TableBlock:
     return TableBlock(tuple(head), cells)
 
 
-def _paper(title: str, said: list[Block]) -> Paper:
-    today = clock.today()
-    return Paper(Document(title, today, "", f"trust-recourse {__version__}", tuple(said)))
+def _paper(title: str, said: Iterable[Block]) -> Printed:
+    return Printed(Document.of_ours(title, said))

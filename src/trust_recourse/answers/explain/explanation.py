@@ -185,7 +185,7 @@ class Explanation:
     @property
     def protected(self) -> list[str]:
         """The protected features, by title, that something with a share here depends on."""
-        depends = self.points.parts.uses[self._table.index].any(axis=0)
+        depends = np.asarray(self.points.parts.uses[self._table.index].any(axis=0))
         features = zip(self.points.recourse.schema, depends.tolist(), strict=True)
         return [feature.title for feature, used in features if used and feature.protected]
 

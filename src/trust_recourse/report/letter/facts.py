@@ -20,19 +20,16 @@ from trust_recourse.report.content import clean
 from trust_recourse.report.language import Language
 from trust_recourse.report.letter.offers import (
     MOST_OFFERS,
-    FoundOffers,
     Offer,
     asks_less,
     ends_of,
     offers_of,
     unmet,
 )
-from trust_recourse.report.letter.percent import out_of_100
-from trust_recourse.report.letter.phrasing import Wording, cut
+from trust_recourse.report.letter.phrasing import Wording, cut, out_of_100
 from trust_recourse.report.letter.reason_codes import ReasonCodes
-from trust_recourse.report.letter.reasons import Reason, principal, reasons
+from trust_recourse.report.letter.reasons import Reason, beside, principal, reasons
 from trust_recourse.report.letter.shortfall import Method, Shortfall
-from trust_recourse.report.letter.standing import beside
 from trust_recourse.schema.relaxations import WITHOUT
 
 if TYPE_CHECKING:
@@ -52,11 +49,11 @@ class ReasonsTold:
     @property
     def named(self) -> list[Feature]:
         """The features that the reasons name."""
-        return [each.feature for reason in self.reasons for each in (reason, *reason.others)]
+        return [each.feature for reason in self.reasons for each in reason.every]
 
     def is_protected(self, reason: Reason) -> bool:
         """Whether a reason names what needs a review."""
-        return any(each.feature in self.protected for each in (reason, *reason.others))
+        return any(each.feature in self.protected for each in reason.every)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,11 +63,13 @@ class LetterFacts:
     result: Result
     words: Wording
     now: Mapping[str, Any]  # the person's values, as the letter shows them
-    used: Sequence[bool]  # whether the model uses each feature
+    used: Collection[str]  # the features that the model uses
     why: ReasonsTold
-    found: FoundOffers
     offers: tuple[Offer, ...]
     every: Sequence[Option]  # the options that were found, if not all are told
+    chosen: Sequence[Option]  # the options worth telling, of which the first are offered
+    furthest: Reach | None  # the most confident option, where nothing asked for is a yes
+    search_limit: float | None  # seconds that ended the search for a yes
 
     @property
     def accepted(self) -> bool:
@@ -82,16 +81,6 @@ class LetterFacts:
         """Whether the decision is that the class wins."""
         return self.result.decision.mode == "wins"
 
-    @property
-    def chosen(self) -> Sequence[Option]:
-        """The options worth telling, of which the first are offered."""
-        return self.found.chosen
-
-    @property
-    def furthest(self) -> Reach | None:
-        """The most confident option, where nothing asked for is a yes."""
-        return self.found.furthest
-
     # ------------------------------------------------------------ values
 
     @property
@@ -99,7 +88,8 @@ class LetterFacts:
         """The values that the model uses, by their titles."""
         return [
             f"{f.title}: {self.words.described(f.name, self.now[f.name])}"
-            for f in compress(self.result.recourse.schema, self.used)
+            for f in self.result.recourse.schema
+            if f.name in self.used
         ]
 
     @property
@@ -118,16 +108,12 @@ class LetterFacts:
     @property
     def idle(self) -> list[str]:
         """Those of these that the model does not use."""
-        return [title for name, title in self.stay.items() if name not in self._used]
+        return [title for name, title in self.stay.items() if name not in self.used]
 
     @property
     def held(self) -> list[str]:
         """Those of these that it uses."""
-        return [title for name, title in self.stay.items() if name in self._used]
-
-    @property
-    def _used(self) -> set[str]:
-        return {*compress(self.result.recourse.schema.names, self.used)}
+        return [title for name, title in self.stay.items() if name in self.used]
 
     # ------------------------------------------------------------ reasons
 
@@ -135,7 +121,7 @@ class LetterFacts:
         """The values that a reason is about, as a sentence."""
         told = [
             f"{each.feature.title}: {cut(each.value)}{self.words.follows(each.feature)}"
-            for each in (reason, *reason.others)
+            for each in reason.every
         ]
         return f"{'; '.join(told)}."
 
@@ -144,8 +130,7 @@ class LetterFacts:
         """What the first reason names, where no offer changes any of it."""
         if not (self.why.reasons and self.offers):
             return []
-        first = self.why.reasons[0]
-        named = [each.feature for each in (first, *first.others)]
+        named = [each.feature for each in self.why.reasons[0].every]
         changed = {name for offer in self.offers for name in offer.changes}
         return [] if changed & {each.name for each in named} else [each.title for each in named]
 
@@ -300,27 +285,27 @@ class LetterFacts:
 
     @property
     def rooms(self) -> list[str]:
-        """All that each offer asks for, with the room that it leaves, if one leaves any."""
+        """All that each offer asks for, with the room that it leaves, if one leaves any.
+
+        What follows from other values is computed from these.
+        """
         if not any(offer.ranges for offer in self.offers):
             return []
-        found = [self._room(offer) for offer in self.offers]
+        words, schema = self.words, self.result.recourse.schema
+        found = [
+            [
+                (words.heading(name), offer.ranges.get(name) or words.said(name, offer.row[name]))
+                for name in offer.changes
+                if not schema[name].derived
+            ]
+            for offer in self.offers
+        ]
         if len(found) == 1:
             return [f"{name}: {values}" for name, values in found[0]]
-        option = self.words.language.gettext
+        option = words.language.gettext
         return [
             f"{option('option %(n)d', n=at)}: {', '.join(f'{n} ({v})' for n, v in each)}"
             for at, each in zip(self.numbers, found, strict=True)
-        ]
-
-    def _room(self, offer: Offer) -> list[tuple[str, str]]:
-        """The values that an offer asks for; what follows from others is computed from these."""
-        asked = (name for name in offer.changes if not self.result.recourse.schema[name].derived)
-        return [
-            (
-                self.words.heading(name),
-                offer.ranges.get(name) or self.words.said(name, offer.row[name]),
-            )
-            for name in asked
         ]
 
 
@@ -346,8 +331,9 @@ def letter_facts(
     """
     words, recourse = Wording(result, language), result.recourse
     now = words.short(result.factual, result.confidence)
-    known = explainable(recourse.model)
-    used = [*map(bool, depends(recourse.model))] if known else [True] * len(recourse.schema)
+    used: Collection[str] = recourse.schema.names
+    if explainable(recourse.model):
+        used = [*compress(used, depends(recourse.model))]
     found = offers_of(result, time_limit, seek)
     told = ReasonsTold(method != "nearest-yes")
     if result.refused:
@@ -359,15 +345,16 @@ def letter_facts(
         if codes is not None:
             codes.check(chosen)
         told = replace(told, shortfall=shortfall, reasons=chosen)
-        named = told.named if told.compared else [*compress(recourse.schema, used)]
+        named = told.named if told.compared else [recourse.schema[name] for name in used]
         told = replace(told, protected=[each for each in named if each.name in guarded])
     offers = tuple(
         words.offer(option, now, ends_of(result, option) if ranges else {})
         for option in found.chosen[:MOST_OFFERS]
     )
     return LetterFacts(
-        result, words, now, used, told, found, offers, result.options if every is None else every
-    )
+        result, words, now, used, told, offers, result.options if every is None else every,
+        found.chosen, found.furthest, found.search_limit,
+    )  # fmt: skip
 
 
 def _worded(

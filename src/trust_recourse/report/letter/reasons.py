@@ -1,10 +1,12 @@
-"""Why the model said no: which of a person's values hold its confidence back."""
+"""Why the model said no: which values hold its confidence back, and how they stand."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from trust_recourse.io.wording import in_few_digits
+from trust_recourse.report.language import Language
 from trust_recourse.report.letter.shortfall import (
     Apart,
     Method,
@@ -40,6 +42,11 @@ class Reason(NamedTuple):
     others: tuple[Any, ...] = ()  # further reasons of the same code
 
     @property
+    def every(self) -> tuple[Reason, ...]:
+        """It, and the further ones of its code."""
+        return (self, *self.others)
+
+    @property
     def total(self) -> float:
         """The weight of all that it tells of."""
         return float(self.weight + sum(each.weight for each in self.others))
@@ -65,7 +72,10 @@ def reasons(
             )
             for f in beside.short
         ]  # fmt: skip
-    return None, [] if way is None else [_replaced(result, way, name) for name in way.changes]
+    if way is None:
+        return None, []
+    replaced = [result.recourse.schema[name] for name in way.changes]
+    return None, [Reason(feature, side=_replaced(result, way, feature)) for feature in replaced]
 
 
 def principal(found: Sequence[Reason]) -> tuple[Reason, ...]:
@@ -75,8 +85,31 @@ def principal(found: Sequence[Reason]) -> tuple[Reason, ...]:
     return tuple(told[:MOST])
 
 
-def _replaced(result: Result, way: Option, name: str) -> Reason:
-    """A value that a change replaces, of a model that does not tell its share."""
-    feature = result.recourse.schema[name]
-    own, then = (feature.code_of(row[name]) for row in (result.factual, way.x))
-    return Reason(feature, side=side_of(feature, own, then > own))
+def _replaced(result: Result, way: Option, feature: Feature) -> str:
+    """The side of a value that a change replaces, of a model that does not tell its share."""
+    own, then = (feature.code_of(row[feature.name]) for row in (result.factual, way.x))
+    return side_of(feature, own, then > own)
+
+
+def beside(reason: Reason, own: object, rows: int, language: Language) -> str:
+    """What to say of a reason where no other value is usual among the `rows` compared with.
+
+    That the person's is usual too, if it is, and how many have another that counts against them.
+    """
+    if reason.usual is None or reason.side == "missing":
+        return ""
+    say, apart = language.gettext, reason.apart
+    usual = in_few_digits(reason.usual) == in_few_digits(own)
+    usual_too = f"{say('This is usual among them.')} " if usual else ""
+    if not apart.rows:
+        return usual_too + say("It counts against you together with your other values.")
+    if apart.value is not None:
+        value = language.said(reason.feature, in_few_digits(apart.value))
+    else:
+        value = say("a higher value") if reason.side == "low" else say("a lower value")
+    num, every = (language.number(str(many)) for many in (apart.rows, rows))
+    return usual_too + language.ngettext(
+        "It counts against you that %(num)s of %(rows)s has %(value)s.",
+        "It counts against you that %(num)s of %(rows)s have %(value)s.",
+        apart.rows, num=num, rows=every, value=value,
+    )  # fmt: skip

@@ -24,8 +24,7 @@ from trust_recourse.report.display_names import titled
 from trust_recourse.report.language import ENGLISH, Language, language_of
 from trust_recourse.report.letter.facts import LetterFacts, letter_facts
 from trust_recourse.report.letter.offers import Offer
-from trust_recourse.report.letter.percent import out_of_100
-from trust_recourse.report.letter.phrasing import cut
+from trust_recourse.report.letter.phrasing import cut, out_of_100
 from trust_recourse.report.letter.profiles import LetterError, Profile, date
 from trust_recourse.report.letter.reason_codes import ReasonCodes
 from trust_recourse.report.letter.reasons import Reason
@@ -114,7 +113,6 @@ class Letter(Printed):
     of it.
     """
 
-    document: Document
     accepted: bool
     confidence: int
     reasons: tuple[Reason, ...]
@@ -161,12 +159,12 @@ class Letter(Printed):
             "gap": None if beside is None else beside.gap,
             "reasons": [
                 {
-                    "features": [each.feature.name for each in (reason, *reason.others)],
-                    "weights": [each.weight for each in (reason, *reason.others)],
-                    "usual": [plain(each.usual) for each in (reason, *reason.others)],
+                    "features": [each.feature.name for each in reason.every],
+                    "weights": [each.weight for each in reason.every],
+                    "usual": [plain(each.usual) for each in reason.every],
                     "apart": [
                         {"rows": each.apart.rows, "value": plain(each.apart.value)}
-                        for each in (reason, *reason.others)
+                        for each in reason.every
                     ],
                     "code": reason.code,
                 }
@@ -300,7 +298,7 @@ def letter(
         result.decision, profile.timing(sent), why.shortfall, words["reviewed_by"],
         tuple(name for name in schema.names if name in reviewed and name not in named),
         getattr(result.recourse.model, "fingerprint_", ""),
-        profile.doubts(schema[each.name] for each in why.named), told.found.search_limit,
+        profile.doubts(schema[each.name] for each in why.named), told.search_limit,
     )  # fmt: skip
 
 
