@@ -870,10 +870,9 @@ def test_it_has_pictures_and_pages_of_tables(told, tmp_path):
 
 def test_a_long_table_breaks_over_pages_with_its_head_on_each(tmp_path):
     rows = tuple((f"row {i}", f"value {i}") for i in range(300))
-    printed = content.Printed()
     grid = content.TableBlock(("name of a row", "what it holds"), rows)
-    printed.document = content.Document("Long", datetime.date(2026, 1, 1), "", "", (grid,))
-    told = pages(printed, tmp_path)
+    long = content.Document("Long", datetime.date(2026, 1, 1), "", "", (grid,))
+    told = pages(content.Printed(long), tmp_path)
     assert len(told) > 3
     assert all("what it holds" in page for page in told)
     assert "value 299" in told[-1]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from trust_recourse.report.model.baselines import BASELINE as BASELINE
     from trust_recourse.report.model.baselines import BOOSTING as BOOSTING
-    from trust_recourse.report.model.calibration_check import Calibration as Calibration
+    from trust_recourse.report.model.calibration_check import CalibrationCheck as CalibrationCheck
     from trust_recourse.report.model.calibration_check import check_calibration as check_calibration
     from trust_recourse.report.model.calibration_check import (
         expected_calibration_error as expected_calibration_error,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "BASELINE": "model.baselines",
     "BOOSTING": "model.baselines",
-    "Calibration": "model.calibration_check",
+    "CalibrationCheck": "model.calibration_check",
     "ModelReport": "model.model_report",
     "Suspicion": "model.data_checks",
     "check_calibration": "model.calibration_check",

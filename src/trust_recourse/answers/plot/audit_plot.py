@@ -98,11 +98,13 @@ def curves_info(audit: Audit, part: int = 0) -> CurvesInfo:
 def draw_curves(info: CurvesInfo, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
     """Draw the curves with bands of 95%: all on one panel, or each beside the reference."""
     names = list(info.groups)
+    asked = f"What a cost buys the refused, by {info.by} (confidence {level(info.confidence)})"
+    title = asked + _without(info.left_out)
     if len(names) <= TOGETHER:
         drawn = panels(axes, 1, 1)
         for at, name in enumerate(names):
             _draw_curve(drawn[0], info, name, LINES[at])
-        drawn[0].set_title(titled(_curves_title(info)), fontsize="medium")
+        drawn[0].set_title(titled(title), fontsize="medium")
     else:
         others = [name for name in names if name != info.reference]
         drawn = _small_panels(axes, len(others), SIZE[0] * 1.25, 2.3)
@@ -111,7 +113,7 @@ def draw_curves(info: CurvesInfo, axes: Sequence[Axes] | None = None) -> tuple[A
                 _draw_curve(ax, info, info.reference, (GREY, "", "--"))
             _draw_curve(ax, info, name, (BLUE, "", "-"), label="the group of the panel")
             ax.set_title(titled(info.labels[name], 30), fontsize=SMALL)
-        drawn[0].figure.suptitle(titled(_curves_title(info), 70), fontsize="medium")
+        drawn[0].figure.suptitle(titled(title, 70), fontsize="medium")
     for ax in drawn:
         plain_frame(ax)
         ax.set_ylim(-0.02, 1.02)
@@ -124,11 +126,6 @@ def draw_curves(info: CurvesInfo, axes: Sequence[Axes] | None = None) -> tuple[A
         note(drawn[0], "nobody is refused")
     legend(drawn, own=axes is None)
     return tuple(drawn)
-
-
-def _curves_title(info: CurvesInfo) -> str:
-    asked = f"What a cost buys the refused, by {info.by} (confidence {level(info.confidence)})"
-    return asked + _without(info.left_out)
 
 
 def _draw_curve(ax: Axes, info: CurvesInfo, name: str, style: Any, label: str = "") -> None:

@@ -17,8 +17,7 @@ from trust_recourse.answers.plot.style import (
     VERMILION,
     WHITE,
     legend,
-    new_axes,
-    plain_frame,
+    plain_axes,
     wrapped,
 )
 from trust_recourse.io.scalars import Floats
@@ -93,13 +92,12 @@ def frontier_info(
     steps.insert(2, "safety", np.nan)
     on_stairs = safeties(result, stairs, safety, sigma)
     steps.loc[chosen, "safety"] = on_stairs
-    columns = ["cost", "confidence", "target", "status"]
-    options = pd.DataFrame(
-        [(o.cost, o.confidence, o.target.confidence, str(o.status)) for o in result.options],
-        columns=columns,
-    )
     of_options = safeties(result, result.options, safety, sigma)
-    options["safety"] = of_options
+    found = zip(result.options, of_options, strict=True)
+    options = pd.DataFrame(
+        [(o.cost, o.confidence, o.target.confidence, str(o.status), safe) for o, safe in found],
+        columns=["cost", "confidence", "target", "status", "safety"],
+    )
     words = safety_words(safety, sigma, [*on_stairs, *of_options])
     met = {option.target for option in result.options}
     return FrontierInfo(
@@ -138,10 +136,11 @@ def _unbeaten(result: Result) -> pd.DataFrame:
     own = pd.DataFrame([result.factual], columns=list(schema.names))
     own.insert(0, "confidence", result.confidence)
     own.insert(0, "cost", 0.0)
-    names = list(own.columns)
-    tried = result.pareto()[names]
-    given = result.to_frame()[names]
-    tables = [table.astype(object) for table in (own, tried, given) if len(table)]
+    tables = [
+        table[list(own.columns)].astype(object)
+        for table in (own, result.pareto(), result.to_frame())
+        if len(table)
+    ]
     table = pd.concat(tables, ignore_index=True).sort_values(
         ["cost", "confidence"], ascending=[True, False], kind="stable", ignore_index=True
     )
@@ -156,11 +155,9 @@ def draw_frontier(info: FrontierInfo, ax: Axes | None = None) -> Axes:
     A ring with a number is an option of the result, counted from 1; the cheapest yes, if it is the
     only one, has no number.
     """
-    own = ax is None
-    (ax,) = new_axes() if ax is None else (ax,)
-    plain_frame(ax)
+    own, ax = ax is None, plain_axes(ax)
     steps = info.steps
-    end = _width(info)
+    end = 1.06 * float(max([*steps["cost"], *info.options["cost"]])) or 1.0  # a little beyond all
     line: dict[str, Any] = {"color": GREY, "linewidth": 1.2, "zorder": 2}
     if info.proved:
         last = steps.iloc[-1:].assign(cost=end) if info.complete else steps.iloc[:0]
@@ -170,8 +167,14 @@ def draw_frontier(info: FrontierInfo, ax: Axes | None = None) -> Axes:
         ax.plot(steps["cost"], steps["confidence"], linestyle=":", **line)
     _shaded(ax, info)
     if info.threshold is not None:
-        _decision(ax, info.threshold)
-    _person(ax, info)
+        ax.axhline(
+            info.threshold, color=VERMILION, linestyle="--", linewidth=1.2, zorder=1,
+            label=f"decision: yes from {level(info.threshold)}",
+        )  # fmt: skip
+    ax.scatter(
+        steps["cost"][:1], steps["confidence"][:1], marker="X", s=110, color=WHITE,
+        edgecolors=BLACK, linewidths=1.2, zorder=6, label="as they are", clip_on=False,
+    )  # fmt: skip
     _options(ax, info)
     ax.set_xlim(-0.03 * end, end)
     _missed(ax, info)
@@ -180,11 +183,6 @@ def draw_frontier(info: FrontierInfo, ax: Axes | None = None) -> Axes:
     ax.set_title(_title(info), fontsize="medium")
     legend([ax], own=own)
     return ax
-
-
-def _width(info: FrontierInfo) -> float:
-    """Where the picture ends on the right: a little beyond all there is."""
-    return 1.06 * float(max([*info.steps["cost"], *info.options["cost"]])) or 1.0
 
 
 def _title(info: FrontierInfo) -> str:
@@ -209,21 +207,6 @@ def _shaded(ax: Axes, info: FrontierInfo) -> None:
     ax.scatter([], [], color=GREY, s=46, edgecolors=BLACK, linewidths=0.7, label="a step")
     endless = "max" if len(finite) < len(safety) else "neither"
     ax.figure.colorbar(dots, ax=ax, label=wrapped(info.safety, 24), extend=endless, pad=0.02)
-
-
-def _decision(ax: Axes, threshold: float) -> None:
-    ax.axhline(
-        threshold, color=VERMILION, linestyle="--", linewidth=1.2, zorder=1,
-        label=f"decision: yes from {level(threshold)}",
-    )  # fmt: skip
-
-
-def _person(ax: Axes, info: FrontierInfo) -> None:
-    own = info.steps.iloc[0]
-    ax.scatter(
-        [own["cost"]], [own["confidence"]], marker="X", s=110, color=WHITE, edgecolors=BLACK,
-        linewidths=1.2, zorder=6, label="as they are", clip_on=False,
-    )  # fmt: skip
 
 
 def _options(ax: Axes, info: FrontierInfo) -> None:

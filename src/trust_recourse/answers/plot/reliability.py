@@ -99,7 +99,11 @@ def draw_reliability(info: ReliabilityInfo, axes: Sequence[Axes] | None = None) 
         rows = int(curve["count"].sum())
         title = f"{titled(name, 26, 1)}\nECE {info.ece[name]:.3f}, {rows} rows"
         upper.set_title(title, fontsize="medium")
-        _draw_counts(lower, curve)
+        plain_frame(lower)
+        lower.bar(
+            curve["low"], curve["count"], curve["high"] - curve["low"], align="edge", color=SKY,
+            edgecolor=BLACK, linewidth=0.6,
+        )  # fmt: skip
     of_class = "" if info.label is None else f" of class {info.label!r}"
     drawn[0].set_ylabel("share that came true")
     drawn[count].set_ylabel("rows")
@@ -117,24 +121,15 @@ def _draw_curve(ax: Axes, curve: pd.DataFrame) -> None:
     chance = "what chance allows (95%)"
     ax.vlines(said, curve["least"], curve["most"], color=SKY, linewidth=6, alpha=0.6, label=chance)
     ax.vlines(said, said, came, color=VERMILION, linewidth=1.6, zorder=3, label="gap")
-    ax.plot(
-        said, came, color=BLUE, marker="o", markersize=5, markeredgecolor=BLACK, linestyle="none",
-        zorder=4, label="a bin",
-    )  # fmt: skip
     few = curve[curve["count"] < FEW]
-    if len(few):
-        ax.plot(
-            few["confidence"], few["observed"], color=WHITE, marker="o", markersize=5,
-            markeredgecolor=BLACK, linestyle="none", zorder=5, label=f"of fewer than {FEW} rows",
-        )  # fmt: skip
+    for rows, colour, zorder, words in (
+        (curve, BLUE, 4, "a bin"),
+        (few, WHITE, 5, f"of fewer than {FEW} rows"),
+    ):
+        if len(rows):
+            ax.plot(
+                rows["confidence"], rows["observed"], color=colour, marker="o", markersize=5,
+                markeredgecolor=BLACK, linestyle="none", zorder=zorder, label=words,
+            )  # fmt: skip
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(-0.02, 1.02)
-
-
-def _draw_counts(ax: Axes, curve: pd.DataFrame) -> None:
-    plain_frame(ax)
-    width = curve["high"] - curve["low"]
-    ax.bar(
-        curve["low"], curve["count"], width, align="edge", color=SKY, edgecolor=BLACK,
-        linewidth=0.6,
-    )  # fmt: skip

@@ -47,12 +47,15 @@ def new_axes(
     return tuple(figure.subplots(rows, columns, squeeze=False, **shared).ravel())
 
 
+def plain_axes(ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
+    """The axes given, or new ones on a figure of this size, in a plain frame."""
+    made = new_axes(size)[0] if ax is None else ax
+    plain_frame(made)
+    return made
+
+
 def panels(
-    axes: Sequence[Axes] | None,
-    rows: int,
-    columns: int,
-    height: float = SIZE[1],
-    **shared: Any,
+    axes: Sequence[Axes] | None, rows: int, columns: int, height: float = SIZE[1], **shared: Any
 ) -> list[Axes]:
     """The axes given, if they are as many as needed, or new ones: row by row."""
     if axes is None:
@@ -77,12 +80,10 @@ def shortened(text: str, most: int) -> str:
 
 def numbered(ax: Axes, along: Feature, up: Feature) -> None:
     """Write the numbers on the axes as those of their features, without a common part left out."""
-    ax.xaxis.set_major_formatter(lambda x, _: _number(along, x))
-    ax.yaxis.set_major_formatter(lambda x, _: _number(up, x))
-
-
-def _number(feature: Feature, x: float) -> str:
-    return marked(feature, x, significant(x, 10).replace(",", ""))
+    for axis, feature in ((ax.xaxis, along), (ax.yaxis, up)):
+        axis.set_major_formatter(
+            lambda x, _, feature=feature: marked(feature, x, significant(x, 10).replace(",", ""))
+        )
 
 
 def wrapped(text: str, width: int = 36) -> str:

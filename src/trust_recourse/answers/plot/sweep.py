@@ -100,8 +100,7 @@ def _firsts(result: Result) -> dict[Target, Option]:
 
 
 def _line(result: Result, safe: dict[Target, float]) -> pd.DataFrame:
-    firsts = _firsts(result)
-    rows = []
+    firsts, rows = _firsts(result), []
     for target, status in result.status.items():
         option = firsts.get(target)
         cost, confidence = (np.nan, np.nan) if option is None else (option.cost, option.confidence)
@@ -153,21 +152,13 @@ def _draw_line(
     colour, mark, dashes = style
     ax.plot(line["target"], line[column], color=colour, linestyle=dashes, linewidth=1.2, zorder=3)
     proved = line["status"].isin([Status.OPTIMAL, Status.ALREADY_MET])
-    marks: dict[str, Any] = {
-        "linestyle": "none",
-        "marker": mark,
-        "markersize": size,
-        "color": colour,
-        "zorder": 4,
-    }
-    if proved.any():
-        ax.plot(line["target"][proved], line[column][proved], label=name, **marks)
     rest = ~proved & line[column].notna()
-    if rest.any():
-        ax.plot(
-            line["target"][rest], line[column][rest], markerfacecolor=WHITE,
-            label=f"{name} (not proved)", **marks,
-        )  # fmt: skip
+    for rows, face, words in ((proved, colour, name), (rest, WHITE, f"{name} (not proved)")):
+        if rows.any():
+            ax.plot(
+                line["target"][rows], line[column][rows], linestyle="none", marker=mark,
+                markersize=size, color=colour, markerfacecolor=face, zorder=4, label=words,
+            )  # fmt: skip
 
 
 def _out_of_reach(axes: Sequence[Axes], info: SweepInfo) -> None:

@@ -15,9 +15,8 @@ from trust_recourse.answers.plot.style import (
     SMALL,
     VERMILION,
     legend,
-    new_axes,
     note,
-    plain_frame,
+    plain_axes,
     shortened,
     titled,
     wrapped,
@@ -117,9 +116,7 @@ def draw_waterfall(info: WaterfallInfo, ax: Axes | None = None) -> Axes:
     """Draw the steps as bars, from the first point's score at the top to the second's."""
     rows = len(info.labels) + 2
     tall = max(SIZE[1], ROW * rows + 1.2, _tall(info.labels))
-    own = ax is None
-    (ax,) = new_axes((SIZE[0] * 1.15, tall)) if ax is None else (ax,)
-    plain_frame(ax)
+    own, ax = ax is None, plain_axes(ax, (SIZE[0] * 1.15, tall))
     ends = info.start[1] + np.cumsum(info.shares)
     begins = np.concatenate([[info.start[1]], ends[:-1]]) if len(ends) else ends
     ax.barh([0, rows - 1], [info.start[1], info.end[1]], color=GREY, height=0.6, label=info.score)
@@ -205,9 +202,7 @@ def duel_info(first: Explanation, second: Explanation, most: int = MOST) -> Duel
 def draw_duel(info: DuelInfo, ax: Axes | None = None) -> Axes:
     """Draw the two shares of each rule or feature beside each other."""
     tall = max(SIZE[1], 1.5 * ROW * len(info.labels) + 1.4, _tall(info.labels))
-    own = ax is None
-    (ax,) = new_axes((SIZE[0] * 1.15, tall)) if ax is None else (ax,)
-    plain_frame(ax)
+    own, ax = ax is None, plain_axes(ax, (SIZE[0] * 1.15, tall))
     if not info.labels:
         nothing = "No rule fires" if info.by == "rule" else "No feature acts"
         note(ax, f"{nothing} differently at either option.")

@@ -90,8 +90,10 @@ def shortfall(result: Result, reference: Any, method: Method) -> Shortfall:
             "terms, such as trees, or reasons='nearest-yes'"
         )
     codes = recourse.schema.encode(reference)
-    if method == "just-passed":
-        codes = _just_passed(result, codes)
+    if method == "just-passed":  # the nearest above the threshold, in that order
+        judged = recourse.judged(codes, result.decision)
+        passed = np.flatnonzero([result.decision.met(value) for value in judged.tolist()])
+        codes = codes[passed[np.argsort(judged[passed], kind="stable")][:PASSED]]
     if not len(codes):
         which = "that the model accepts" if method == "just-passed" else "at all"
         raise ValueError(
@@ -122,13 +124,6 @@ def _against(result: Result, codes: Floats, method: Method) -> Shortfall:
         tuple(_typical(feature, column) for feature, _, column, _ in features), reach,
         tuple(_apart(*each) for each in features),
     )  # fmt: skip
-
-
-def _just_passed(result: Result, codes: Floats) -> Floats:
-    """The accepted whose confidence is nearest above the threshold, in that order."""
-    judged = result.recourse.judged(codes, result.decision)
-    passed = np.flatnonzero([result.decision.met(value) for value in judged.tolist()])
-    return codes[passed[np.argsort(judged[passed], kind="stable")][:PASSED]]
 
 
 def _side(feature: Feature, own: float, column: Floats, shares: Floats) -> str:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from trust_recourse.io import clock
 from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import some
-from trust_recourse.report.content import Document, Printed, blocks, clean
+from trust_recourse.report.content import Block, Document, Printed, blocks, clean
 from trust_recourse.report.display_names import titled
 from trust_recourse.report.language import ENGLISH, Language, language_of
 from trust_recourse.report.letter.facts import LetterFacts, letter_facts
@@ -64,7 +64,11 @@ class ProtectedReasonError(LetterError):
         self.features = tuple(features)
         told = "".join(f"{said}; " for name in self.names if (said := why.get(name, "")))
         one = len(self.features) == 1
-        which, names = "a protected feature" if one else "protected features", self._titles()
+        which = "a protected feature" if one else "protected features"
+        names = ENGLISH.joined(
+            each.title if each.name in each.title else f"{each.title} ({each.name})"
+            for each in self.features
+        )
         found = (
             f"the letter would name {which} among the reasons, {names}"
             if compared
@@ -77,12 +81,6 @@ class ProtectedReasonError(LetterError):
             f"{'its' if one else 'their'} part in the decision, then say so"
         )
         super().__init__(f"{self.sentence}: protected_reviewed={self.names}")
-
-    def _titles(self) -> str:
-        return ENGLISH.joined(
-            each.title if each.name in each.title else f"{each.title} ({each.name})"
-            for each in self.features
-        )
 
     @property
     def names(self) -> list[str]:
@@ -289,7 +287,7 @@ def letter(
         Document(
             _title(told, profile, words["decision"], spoken), written,
             ", ".join(filter(None, (words["organisation"], profile.address))), words["person"],
-            _blocks(told, profile, words, written, until, kept),
+            _blocks(told, profile, **words, dated=written, until=until, kept=kept),
             one_page=profile.one_page, language=spoken,
         ),
         told.accepted, int(out_of_100(result.confidence)), why.reasons, told.offers, until,
@@ -322,20 +320,13 @@ def _title(told: LetterFacts, profile: Profile, decision: str, spoken: Language)
     return spoken.gettext("%(about)s: the model’s answer is no", about=about)
 
 
-def _blocks(
-    told: LetterFacts,
-    profile: Profile,
-    texts: dict[str, str],
-    dated: datetime.date,
-    until: datetime.date,
-    kept: bool,
-) -> tuple[Any, ...]:
+def _blocks(told: LetterFacts, profile: Profile, **values: Any) -> tuple[Block, ...]:
     spoken = told.words.language
     return blocks(
         profile.template, language=spoken, told=told, words=told.words, profile=profile,
-        dated=dated, until=until, kept=kept, most=MOST_LETTERS, english=spoken.english,
-        day=spoken.day, level=told.words.level, number=lambda value: spoken.number(str(value)),
-        out_of_100=out_of_100, cut=cut, joined=spoken.joined, some=told.words.some, **texts,
+        most=MOST_LETTERS, english=spoken.english, day=spoken.day, level=told.words.level,
+        number=lambda value: spoken.number(str(value)), out_of_100=out_of_100, cut=cut,
+        joined=spoken.joined, some=told.words.some, **values,
     )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ from trust_recourse.question import Question
 from trust_recourse.report.model.baselines import baselines
 from trust_recourse.report.model.calibration_check import (
     CURVES,
-    Calibration,
+    CalibrationCheck,
     check_calibration,
     expected_calibration_error,
     reliability_curve,
@@ -95,7 +95,7 @@ class ModelReport:
     folds: int
     label: Any
     decision_threshold: float
-    calibration: dict[str, Calibration]
+    calibration: dict[str, CalibrationCheck]
     confusion: pd.DataFrame
     by_class: pd.DataFrame
     overall: pd.DataFrame
@@ -361,7 +361,10 @@ def _report(table: _Table, splits: Splits) -> ModelReport:
     for name, (learner, codes) in others.items():
         said[name] = _held_out(table, learner, codes, splits)[1]
     judged = {name: (came[held], p[held, at]) for name, p in said.items()}
-    scores = {name: _scores(came, p[:, at], splits) for name, p in said.items()}
+    scores = {
+        name: _spread([_scored(came[held], p[held, at]) for _, held in splits])
+        for name, p in said.items()
+    }
     return ModelReport(
         scores=pd.DataFrame.from_dict(scores, orient="index").rename_axis("model"),
         reliability=_stacked({name: reliability_curve(*each) for name, each in judged.items()}),
@@ -439,10 +442,6 @@ def _classes(y: Any, rows: int) -> tuple[NDArray[Any], Ints]:
     if len(classes) < 2:
         raise ValueError(f"y holds {len(classes)} classes; expected two or more")
     return classes, target
-
-
-def _scores(came: Ints, p: Floats, splits: Splits) -> dict[tuple[str, str], float]:
-    return _spread([_scored(came[held], p[held]) for _, held in splits])
 
 
 def _spread(folds: list[dict[str, float]]) -> dict[tuple[str, str], float]:
