@@ -6,6 +6,7 @@ import datetime
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from trust_recourse.answers import plot
@@ -15,7 +16,7 @@ from trust_recourse.report.content import Document, PictureBlock, Printed, block
 
 if TYPE_CHECKING:
     from trust_recourse.population.audit.gather import Audit, GroupComparison, GroupedPart
-    from trust_recourse.population.audit.intervals import MeasuredGroup
+    from trust_recourse.population.audit.intervals import Estimate, MeasuredGroup
     from trust_recourse.population.audit.sampled_search import Sampled, Some
 
 SHOWN = 12  # constraints that are told one by one
@@ -183,10 +184,15 @@ def _some(told: Some) -> str:
 
 
 def _share(each: MeasuredGroup, measure: str) -> str:
-    estimate = each.estimates[measure]
+    return _interval(each.estimates[measure], points)
+
+
+def _interval(estimate: Estimate, write: Callable[[float], str]) -> str:
+    """A number, and in brackets where it lies with 95%; one person says nothing of others."""
     if math.isnan(estimate.value):
         return "–"
-    return f"{points(estimate.value)} {_span(*map(points, estimate.interval))}"
+    value, ends = write(estimate.value), estimate.interval
+    return value if math.isnan(ends[0]) else f"{value} {_span(*map(write, ends))}"
 
 
 def _span(low: str, high: str) -> str:
@@ -219,11 +225,7 @@ def _number(value: float, digits: int = 3) -> str:
 
 
 def _cost(each: MeasuredGroup, measure: str, digits: int = 3) -> str:
-    estimate = each.estimates[measure]
-    number = _number(estimate.value, digits)
-    if math.isnan(estimate.value) or math.isnan(estimate.interval[0]):
-        return number  # one person says nothing of others
-    return f"{number} {_span(*(_number(end, digits) for end in estimate.interval))}"
+    return _interval(each.estimates[measure], partial(_number, digits=digits))
 
 
 def _half(each: MeasuredGroup) -> str:
@@ -248,8 +250,5 @@ def _difference(each: GroupComparison) -> str:
 
 
 def _ratio(each: GroupComparison) -> str:
-    if math.isnan(each.ratio.value):
-        return "–"
-    low, high = each.ratio.interval
-    span = "" if math.isnan(low) else f" {_span(f'{low:.2f}', f'{high:.2f}')}"
-    return f"{each.ratio.value:.2f}{span}{FEW_MARK if each.few else ''}"
+    ratio = _interval(each.ratio, "{:.2f}".format)
+    return ratio + (FEW_MARK if each.few and ratio != "–" else "")

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import pandas as pd
 from jinja2 import (
@@ -41,9 +41,6 @@ from trust_recourse.io import clock
 from trust_recourse.io.files import write_whole
 from trust_recourse.io.wording import significant, unbroken
 from trust_recourse.report.language import ENGLISH, Language
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 WIDTH = 78  # characters in a line of text
 UNBROKEN = 24  # letters after which a longer word may break
@@ -175,7 +172,7 @@ class PictureBlock:
 Block = Heading | Text | ListBlock | TableBlock | PictureBlock
 
 
-def drawn(draw: Callable[[], Figure], alt: str) -> Iterator[PictureBlock]:
+def drawn(draw: Callable[[], Any], alt: str) -> Iterator[PictureBlock]:
     """A picture of a figure, where there is a package to draw it."""
     if importlib.util.find_spec("matplotlib") is not None:
         from trust_recourse.answers.plot.picture import svg

@@ -203,9 +203,10 @@ class _EvidenceFacts:
                 lambda: self.result.plot(sigma=self.sigma, time_limit=self.time_limit),
                 "What each cost buys in confidence, and where the options lie.",
             )
-        for at, why in [*self.explained.items()][:1]:
+        if self.explained:
+            at, why = next(iter(self.explained.items()))
             yield from drawn(
-                lambda why=why: draw_waterfall(waterfall_info(why)).figure,
+                lambda: draw_waterfall(waterfall_info(why)).figure,
                 f"From the person to {option_name(at)}, {why.by} by {why.by}.",
             )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -22,8 +22,6 @@ from trust_recourse.report.content import (
 from trust_recourse.report.model.calibration_check import CURVES
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from trust_recourse.answers.explain import Explanation
     from trust_recourse.answers.result import Result
     from trust_recourse.report.model.model_report import ModelReport
@@ -74,13 +72,13 @@ def _explained(why: Explanation, picture: Iterator[Block]) -> Iterator[Block]:
         yield ListBlock(support)
 
 
-def _figure(result: Result, told: Explanation | Comparison) -> Figure:
+def _figure(result: Result, told: Explanation | Comparison) -> Any:
     from trust_recourse.answers.plot import draw_duel, draw_waterfall, duel_info, waterfall_info
 
     if not isinstance(told, Comparison):
-        return cast("Figure", draw_waterfall(waterfall_info(told)).get_figure())
+        return draw_waterfall(waterfall_info(told)).figure
     first, second = (result.explain(int(name.split()[-1]) - 1) for name in told.names)
-    return cast("Figure", draw_duel(duel_info(first, second)).get_figure())
+    return draw_duel(duel_info(first, second)).figure
 
 
 def _table(frame: pd.DataFrame) -> TableBlock:

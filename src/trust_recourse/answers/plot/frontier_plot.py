@@ -8,18 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from trust_recourse.answers.plot import style
 from trust_recourse.answers.plot.safety import Safety, safeties, safety_words
-from trust_recourse.answers.plot.style import (
-    BLACK,
-    GREY,
-    SHADES,
-    SMALL,
-    VERMILION,
-    WHITE,
-    legend,
-    plain_axes,
-    wrapped,
-)
 from trust_recourse.io.scalars import Floats
 from trust_recourse.io.wording import level
 from trust_recourse.question import SLACK, Option, Status, Target
@@ -155,10 +145,10 @@ def draw_frontier(info: FrontierInfo, ax: Axes | None = None) -> Axes:
     A ring with a number is an option of the result, counted from 1; the cheapest yes, if it is the
     only one, has no number.
     """
-    own, ax = ax is None, plain_axes(ax)
+    own, ax = ax is None, style.plain_axes(ax)
     steps = info.steps
     end = 1.06 * float(max([*steps["cost"], *info.options["cost"]])) or 1.0  # a little beyond all
-    line: dict[str, Any] = {"color": GREY, "linewidth": 1.2, "zorder": 2}
+    line: dict[str, Any] = {"color": style.GREY, "linewidth": 1.2, "zorder": 2}
     if info.proved:
         last = steps.iloc[-1:].assign(cost=end) if info.complete else steps.iloc[:0]
         stairs = pd.concat([steps[SHOWN], last[SHOWN]])
@@ -168,20 +158,20 @@ def draw_frontier(info: FrontierInfo, ax: Axes | None = None) -> Axes:
     _shaded(ax, info)
     if info.threshold is not None:
         ax.axhline(
-            info.threshold, color=VERMILION, linestyle="--", linewidth=1.2, zorder=1,
+            info.threshold, color=style.VERMILION, linestyle="--", linewidth=1.2, zorder=1,
             label=f"decision: yes from {level(info.threshold)}",
         )  # fmt: skip
     ax.scatter(
-        steps["cost"][:1], steps["confidence"][:1], marker="X", s=110, color=WHITE,
-        edgecolors=BLACK, linewidths=1.2, zorder=6, label="as they are", clip_on=False,
+        steps["cost"][:1], steps["confidence"][:1], marker="X", s=110, color=style.WHITE,
+        edgecolors=style.BLACK, linewidths=1.2, zorder=6, label="as they are", clip_on=False,
     )  # fmt: skip
     _options(ax, info)
     ax.set_xlim(-0.03 * end, end)
     _missed(ax, info)
     ax.set_xlabel(f"cost of the change ({info.cost}, scaled units)")
-    ax.set_ylabel(wrapped(f"confidence in class {info.wanted!r}", 30))
+    ax.set_ylabel(style.wrapped(f"confidence in class {info.wanted!r}", 30))
     ax.set_title(_title(info), fontsize="medium")
-    legend([ax], own=own)
+    style.legend([ax], own=own)
     return ax
 
 
@@ -202,11 +192,13 @@ def _shaded(ax: Axes, info: FrontierInfo) -> None:
     most = 1.0 if info.within_one else float(max([*finite, 0.0])) or 1.0
     dots = ax.scatter(
         every["cost"], every["confidence"], c=np.minimum(safety, most), vmin=0.0, vmax=most,
-        cmap=SHADES, s=46, edgecolors=BLACK, linewidths=0.7, zorder=4,
+        cmap=style.SHADES, s=46, edgecolors=style.BLACK, linewidths=0.7, zorder=4,
     )  # fmt: skip
-    ax.scatter([], [], color=GREY, s=46, edgecolors=BLACK, linewidths=0.7, label="a step")
+    ax.scatter(
+        [], [], color=style.GREY, s=46, edgecolors=style.BLACK, linewidths=0.7, label="a step"
+    )
     endless = "max" if len(finite) < len(safety) else "neither"
-    ax.figure.colorbar(dots, ax=ax, label=wrapped(info.safety, 24), extend=endless, pad=0.02)
+    ax.figure.colorbar(dots, ax=ax, label=style.wrapped(info.safety, 24), extend=endless, pad=0.02)
 
 
 def _options(ax: Axes, info: FrontierInfo) -> None:
@@ -217,7 +209,7 @@ def _options(ax: Axes, info: FrontierInfo) -> None:
     least = decided and options["status"][0] in (Status.OPTIMAL, Status.ALREADY_MET)
     ax.scatter(
         options["cost"], options["confidence"], marker="o", s=150, facecolors="none",
-        edgecolors=BLACK, linewidths=1.5, zorder=5,
+        edgecolors=style.BLACK, linewidths=1.5, zorder=5,
         label="the cheapest yes" if least else "an option of this result",
     )  # fmt: skip
     if least:
@@ -244,10 +236,10 @@ def _missed(ax: Axes, info: FrontierInfo) -> None:
     for target, status in info.missed.items():
         level = target.mode != "wins"
         if level:
-            ax.axhline(target.confidence, color=GREY, linestyle=":", linewidth=1.2, zorder=1)
+            ax.axhline(target.confidence, color=style.GREY, linestyle=":", linewidth=1.2, zorder=1)
         ax.annotate(
             f"{target.words}{more}: {why[status]}", (0.01, target.confidence if level else 0.01),
             xycoords=("axes fraction", "data" if level else "axes fraction"), xytext=(0, 2),
             textcoords="offset points",
-            fontsize=SMALL, color="#4D4D4D",
+            fontsize=style.SMALL, color="#4D4D4D",
         )  # fmt: skip

@@ -8,19 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trust_recourse.answers.plot.style import (
-    BLACK,
-    BLUE,
-    GREY,
-    SMALL,
-    WHITE,
-    legend,
-    new_axes,
-    note,
-    plain_axes,
-    shortened,
-    titled,
-)
+from trust_recourse.answers.plot import style
 from trust_recourse.answers.plot.waterfall import LINE, explained, label
 from trust_recourse.io.scalars import Floats
 
@@ -88,25 +76,25 @@ def draw_rule_map(info: RuleMapInfo, axes: tuple[Axes, Axes] | None = None) -> t
         longest = max([len(name) for name in info.literals], default=0)
         tall = 1.2 + 0.07 * min(longest, 32) + LINE * lines + 0.25 * len(info.points)
         ratio = [0.25 * len(info.points) + 0.1, LINE * lines]
-        top, below = new_axes((wide, tall), rows=2, sharex=True, height_ratios=ratio)
+        top, below = style.new_axes((wide, tall), rows=2, sharex=True, height_ratios=ratio)
     else:
         top, below = axes
     _points(top, info)
     if not info.literals:
-        note(below, f"No literal belongs to a rule with a probability of {LEAST:g} or more.")
+        style.note(below, f"No literal belongs to a rule with a probability of {LEAST:g} or more.")
         return top, below
     shades = below.imshow(info.inclusion, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
     for (row, column), pi in np.ndenumerate(info.inclusion):
         if pi >= 0.1:
             below.text(
                 column, row, f"{pi:.1f}"[1:] if pi < 0.95 else "1", ha="center", va="center",
-                fontsize=6, color=WHITE if pi > 0.5 else BLACK,
+                fontsize=6, color=style.WHITE if pi > 0.5 else style.BLACK,
             )  # fmt: skip
     for column in info.starts:
-        below.axvline(column - 0.5, color=GREY, linewidth=0.8)
-    names = [shortened(name, 32) for name in info.literals]
-    below.set_xticks(range(len(names)), names, rotation=90, fontsize=SMALL)
-    below.set_yticks(range(len(info.rules)), list(info.rules), fontsize=SMALL)
+        below.axvline(column - 0.5, color=style.GREY, linewidth=0.8)
+    names = [style.shortened(name, 32) for name in info.literals]
+    below.set_xticks(range(len(names)), names, rotation=90, fontsize=style.SMALL)
+    below.set_yticks(range(len(info.rules)), list(info.rules), fontsize=style.SMALL)
     below.figure.colorbar(shades, ax=[top, below], label="belongs to the rule with probability")
     return top, below
 
@@ -114,21 +102,23 @@ def draw_rule_map(info: RuleMapInfo, axes: tuple[Axes, Axes] | None = None) -> t
 def _points(ax: Axes, info: RuleMapInfo) -> None:
     for row, holds in enumerate(info.holds):
         at = np.arange(len(holds))
-        style: dict[str, Any] = {"s": 22, "edgecolors": BLACK, "linewidths": 0.7}
-        ax.scatter(at[holds], np.full(holds.sum(), row), color=BLACK, **style)
-        ax.scatter(at[~holds], np.full((~holds).sum(), row), color=WHITE, **style)
-    ax.set_yticks(range(len(info.points)), list(info.points), fontsize=SMALL)
+        for where, colour in ((holds, style.BLACK), (~holds, style.WHITE)):
+            ax.scatter(
+                at[where], np.full(where.sum(), row), color=colour, s=22,
+                edgecolors=style.BLACK, linewidths=0.7,
+            )  # fmt: skip
+    ax.set_yticks(range(len(info.points)), list(info.points), fontsize=style.SMALL)
     ax.set_ylim(len(info.points) - 0.4, -0.6)
     ax.spines[:].set_visible(False)
     ax.tick_params(bottom=False, labelbottom=False, left=False)
     rules, literals = info.left_out
     more = f"; {rules} rules and {literals} literals less telling are left out"
     ax.set_title(
-        titled(
+        style.titled(
             "Which literals belong to which rule (full mark: the literal holds there"
             + (more if rules or literals else "") + ")", 90,
         ),
-        fontsize=SMALL + 1, loc="left",
+        fontsize=style.SMALL + 1, loc="left",
     )  # fmt: skip
 
 
@@ -168,17 +158,21 @@ def automaton_info(model: Any, clause: int, literal: str) -> AutomatonInfo:
 
 def draw_automaton(info: AutomatonInfo, ax: Axes | None = None) -> Axes:
     """Draw the law of the state; the states that include the literal are filled."""
-    own, ax = ax is None, plain_axes(ax)
+    own, ax = ax is None, style.plain_axes(ax)
     n = len(info.states) // 2
     at = np.arange(2 * n) - n + 0.5
     out = f"exclude it: {1.0 - info.inclusion:.3f}"
-    ax.bar(at[:n], info.states[:n], width=1.0, color=GREY, label=out)
+    ax.bar(at[:n], info.states[:n], width=1.0, color=style.GREY, label=out)
     ax.bar(
-        at[n:], info.states[n:], width=1.0, color=BLUE, label=f"include it: {info.inclusion:.3f}"
+        at[n:],
+        info.states[n:],
+        width=1.0,
+        color=style.BLUE,
+        label=f"include it: {info.inclusion:.3f}",
     )
-    ax.axvline(0, color=BLACK, linestyle="--", linewidth=1.0)
+    ax.axvline(0, color=style.BLACK, linestyle="--", linewidth=1.0)
     ax.set_xlabel("state, counted from the middle; from there on the literal is included")
     ax.set_ylabel("probability")
-    ax.set_title(titled(f"Rule {info.clause}: {info.literal}"), fontsize="medium")
-    legend([ax], own=own)
+    ax.set_title(style.titled(f"Rule {info.clause}: {info.literal}"), fontsize="medium")
+    style.legend([ax], own=own)
     return ax

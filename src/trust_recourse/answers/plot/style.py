@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,9 +82,11 @@ def shortened(text: str, most: int) -> str:
 def numbered(ax: Axes, along: Feature, up: Feature) -> None:
     """Write the numbers on the axes as those of their features, without a common part left out."""
     for axis, feature in ((ax.xaxis, along), (ax.yaxis, up)):
-        axis.set_major_formatter(
-            lambda x, _, feature=feature: marked(feature, x, significant(x, 10).replace(",", ""))
-        )
+        axis.set_major_formatter(partial(_number, feature))
+
+
+def _number(feature: Feature, x: float, _: object) -> str:
+    return marked(feature, x, significant(x, 10).replace(",", ""))
 
 
 def wrapped(text: str, width: int = 36) -> str:

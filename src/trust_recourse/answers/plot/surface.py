@@ -12,17 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from trust_recourse.answers.plot.style import (
-    BLACK,
-    SHADES,
-    WHITE,
-    legend,
-    numbered,
-    panels,
-    shortened,
-    titled,
-    wrapped,
-)
+from trust_recourse.answers.plot import style
 from trust_recourse.io.scalars import Floats
 from trust_recourse.schema import Feature, Schema
 
@@ -215,43 +205,43 @@ def _spaced(values: Floats, size: int) -> Floats:
 
 def draw_surface(info: SurfaceInfo, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
     """Draw each panel: light is confident, the line is the decision, arrows lead to options."""
-    drawn = panels(axes, 1, len(info.panels), sharex=True, sharey=True)
+    drawn = style.panels(axes, 1, len(info.panels), sharex=True, sharey=True)
     held, wide = _held(info), 60 if len(drawn) == 1 else 26
     for ax, panel in zip(drawn, info.panels, strict=True):
         mesh = ax.pcolormesh(
-            info.along, info.up, panel.confidence, cmap=SHADES, vmin=0.0, vmax=1.0,
+            info.along, info.up, panel.confidence, cmap=style.SHADES, vmin=0.0, vmax=1.0,
             shading="nearest", rasterized=True,
         )  # fmt: skip
         _decision(ax, info, panel)
         _draw_arrows(ax, panel.arrows)
-        name = titled(panel.name, wide, 1 if held else 2)
-        ax.set_title(f"{name}\n{titled(held, wide, 1)}" if held else name, fontsize="medium")
+        name = style.titled(panel.name, wide, 1 if held else 2)
+        ax.set_title(f"{name}\n{style.titled(held, wide, 1)}" if held else name, fontsize="medium")
         ax.set_xlabel(_words(info.features[0], wide), fontsize=9)
         ax.locator_params(axis="x", nbins=7 if len(drawn) == 1 else 4)
-        numbered(ax, *info.features)
+        style.numbered(ax, *info.features)
     drawn[0].set_ylabel(_words(info.features[1], 40), fontsize=9)
     drawn[0].figure.colorbar(
-        mesh, ax=drawn, pad=0.02, label=wrapped(f"confidence in class {info.wanted!r}", 30)
+        mesh, ax=drawn, pad=0.02, label=style.wrapped(f"confidence in class {info.wanted!r}", 30)
     )
-    legend(drawn, own=axes is None)
+    style.legend(drawn, own=axes is None)
     return tuple(drawn)
 
 
 def _decision(ax: Axes, info: SurfaceInfo, panel: SurfacePanel) -> None:
     """The line where the decision turns, if it does so here."""
     if panel.accepted.any() and not panel.accepted.all():
-        for width, colour in ((2.6, WHITE), (1.2, BLACK)):
+        for width, colour in ((2.6, style.WHITE), (1.2, style.BLACK)):
             ax.contour(
                 info.along, info.up, panel.accepted, levels=[0.5],
-                colors=colour, linewidths=width, linestyles="--" if colour == BLACK else "-",
+                colors=colour, linewidths=width, linestyles="--" if colour == style.BLACK else "-",
             )  # fmt: skip
         decision = f"decision: yes {panel.rule}"
-        ax.plot([], [], color=BLACK, linewidth=1.2, linestyle="--", label=decision)
+        ax.plot([], [], color=style.BLACK, linewidth=1.2, linestyle="--", label=decision)
 
 
 def _words(feature: Feature, wide: int) -> str:
     unit = f" ({feature.unit})" if feature.unit else ""
-    return wrapped(shortened(feature.title, 2 * wide - len(unit) - 6) + unit, wide)
+    return style.wrapped(style.shortened(feature.title, 2 * wide - len(unit) - 6) + unit, wide)
 
 
 def _held(info: SurfaceInfo) -> str:
@@ -266,7 +256,10 @@ def _held(info: SurfaceInfo) -> str:
 def _draw_arrows(ax: Axes, arrows: Arrows) -> None:
     """People as white discs, or crosses where they have no option; options as black stars."""
     for start, end in zip(arrows.start, arrows.end, strict=True):
-        for width, colour in ((2.4, WHITE), (0.9, BLACK)):  # a rim makes it seen on any ground
+        for width, colour in (
+            (2.4, style.WHITE),
+            (0.9, style.BLACK),
+        ):  # a rim makes it seen on any ground
             ax.annotate(
                 "", tuple(end), tuple(start), zorder=4, annotation_clip=False,
                 arrowprops={
@@ -276,12 +269,12 @@ def _draw_arrows(ax: Axes, arrows: Arrows) -> None:
             )  # fmt: skip
     free, stuck = arrows.people[~arrows.stuck], arrows.people[arrows.stuck]
     for at, words, mark, size, colour, rim, width, order in (
-        (free, "a person", "o", 34, WHITE, BLACK, 1.0, 5),
-        (stuck, "no option found", "X", 60, WHITE, BLACK, 1.0, 5),
-        (arrows.end, "an option", "*", 110, BLACK, WHITE, 0.8, 6),
+        (free, "a person", "o", 34, style.WHITE, style.BLACK, 1.0, 5),
+        (stuck, "no option found", "X", 60, style.WHITE, style.BLACK, 1.0, 5),
+        (arrows.end, "an option", "*", 110, style.BLACK, style.WHITE, 0.8, 6),
     ):
         if len(at):
             ax.scatter(
-                *at.T, marker=mark, s=size, color=colour, edgecolors=rim, linewidths=width,
-                zorder=order, label=words,
+                at[:, 0], at[:, 1], marker=mark, s=size, color=colour, edgecolors=rim,
+                linewidths=width, zorder=order, label=words,
             )  # fmt: skip

@@ -9,18 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from trust_recourse.answers.plot import style
 from trust_recourse.answers.plot.safety import Safety, safeties, safety_words
-from trust_recourse.answers.plot.style import (
-    GREY,
-    LINES,
-    VERMILION,
-    WHITE,
-    legend,
-    note,
-    panels,
-    plain_frame,
-    wrapped,
-)
 from trust_recourse.io.wording import floored, level
 from trust_recourse.question import Option, Status, Target
 
@@ -58,8 +48,10 @@ def sweep_info(
     refused.
     """
     named = dict(results) if isinstance(results, Mapping) else {"the cheapest option": results}
-    if not 1 <= len(named) <= len(LINES):
-        raise ValueError(f"{len(named)} results; expected from 1 to {len(LINES)}, a line each")
+    if not 1 <= len(named) <= len(style.LINES):
+        raise ValueError(
+            f"{len(named)} results; expected from 1 to {len(style.LINES)}, a line each"
+        )
     if wins := [name for name, result in named.items() if result.decision.mode == "wins"]:
         raise ValueError(
             f"the result {wins[0]!r} asks that the class wins; expected levels of confidence, such "
@@ -116,22 +108,27 @@ def draw_sweep(info: SweepInfo, axes: Sequence[Axes] | None = None) -> tuple[Axe
     A hollow mark is an option that is not proved to be the cheapest; a cross on the lowest line of
     a panel is a level without an option.
     """
-    drawn = panels(axes, 3, 1, 6.0, sharex=True)
+    drawn = style.panels(axes, 3, 1, 6.0, sharex=True)
     columns = ("cost", "confidence", "safety")
     levels = np.concatenate([line["target"] for line in info.lines.values()])
     for ax, column in zip(drawn, columns, strict=True):
-        plain_frame(ax)
+        style.plain_frame(ax)
         for at, (name, line) in enumerate(info.lines.items()):
             # Of lines that coincide the ones behind are seen around those in front.
             size = 5 + 2.5 * (len(info.lines) - 1 - at)
-            _draw_line(ax, line, column, name, LINES[at], size)
+            _draw_line(ax, line, column, name, style.LINES[at], size)
         if all(line[column].isna().all() for line in info.lines.values()):
-            note(ax, "no level that was asked for has an option")
+            style.note(ax, "no level that was asked for has an option")
             ax.set_yticks([])
-    drawn[1].plot(levels[order := np.argsort(levels)], levels[order], color=GREY, linewidth=0.8,
-                  linestyle=":", label="as asked for", zorder=1)  # fmt: skip
-    drawn[1].axhline(info.threshold, color=VERMILION, linestyle="--", linewidth=1.0, zorder=1,
-                     label=f"decision: yes from {level(info.threshold)}")  # fmt: skip
+    order = np.argsort(levels)
+    drawn[1].plot(
+        levels[order], levels[order], color=style.GREY, linewidth=0.8, linestyle=":",
+        label="as asked for", zorder=1,
+    )  # fmt: skip
+    drawn[1].axhline(
+        info.threshold, color=style.VERMILION, linestyle="--", linewidth=1.0, zorder=1,
+        label=f"decision: yes from {level(info.threshold)}",
+    )  # fmt: skip
     _out_of_reach(drawn, info)
     for ax in (drawn[0], drawn[2]):
         ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
@@ -139,21 +136,21 @@ def draw_sweep(info: SweepInfo, axes: Sequence[Axes] | None = None) -> tuple[Axe
         drawn[2].set_ylim(-0.05, 1.05)
     words = (f"cost ({info.cost})", f"confidence in class {info.wanted!r}", info.safety)
     for ax, text in zip(drawn, words, strict=True):
-        ax.set_ylabel(wrapped(text, 22), fontsize=9)
+        ax.set_ylabel(style.wrapped(text, 22), fontsize=9)
     drawn[-1].set_xlabel("confidence asked for")
     drawn[0].set_title("What more confidence costs, and how safe it is", fontsize="medium")
-    legend(drawn, own=axes is None)
+    style.legend(drawn, own=axes is None)
     return tuple(drawn)
 
 
 def _draw_line(
-    ax: Axes, line: pd.DataFrame, column: str, name: str, style: Any, size: float
+    ax: Axes, line: pd.DataFrame, column: str, name: str, look: Any, size: float
 ) -> None:
-    colour, mark, dashes = style
+    colour, mark, dashes = look
     ax.plot(line["target"], line[column], color=colour, linestyle=dashes, linewidth=1.2, zorder=3)
     proved = line["status"].isin([Status.OPTIMAL, Status.ALREADY_MET])
     rest = ~proved & line[column].notna()
-    for rows, face, words in ((proved, colour, name), (rest, WHITE, f"{name} (not proved)")):
+    for rows, face, words in ((proved, colour, name), (rest, style.WHITE, f"{name} (not proved)")):
         if rows.any():
             ax.plot(
                 line["target"][rows], line[column][rows], linestyle="none", marker=mark,
@@ -164,7 +161,7 @@ def _draw_line(
 def _out_of_reach(axes: Sequence[Axes], info: SweepInfo) -> None:
     """Crosses at the levels without an option; a line at the highest reachable confidence."""
     missed = [(line["target"], line["status"]) for line in info.lines.values()]
-    for (targets, statuses), (colour, _, _) in zip(missed, LINES, strict=False):
+    for (targets, statuses), (colour, _, _) in zip(missed, style.LINES, strict=False):
         for status, mark, words in (
             (Status.INFEASIBLE, "x", "out of reach (proved)"),
             (Status.NOT_FOUND, "+", "not found"),
@@ -178,4 +175,4 @@ def _out_of_reach(axes: Sequence[Axes], info: SweepInfo) -> None:
     for max_confidence in sorted(set(info.max_confidence.values())):
         words = f"highest reachable confidence: {floored(max_confidence)}"
         for ax in axes:
-            ax.axvline(max_confidence, color=GREY, linewidth=1.4, zorder=1, label=words)
+            ax.axvline(max_confidence, color=style.GREY, linewidth=1.4, zorder=1, label=words)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -70,10 +70,7 @@ class Suspicion:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
-        return {
-            "column": self.column, "kind": self.kind, "seen": self.seen, "advice": self.advice,
-            "codes": list(self.codes),
-        }  # fmt: skip
+        return {**asdict(self), "codes": list(self.codes)}
 
 
 def check_table(

@@ -18,7 +18,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, roc_auc_score
+from sklearn.metrics import (
+    accuracy_score,
+    brier_score_loss,
+    log_loss,
+    precision_recall_fscore_support,
+    roc_auc_score,
+)
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from threadpoolctl import threadpool_limits
 
@@ -454,17 +460,17 @@ def _overall(table: _Table, said: dict[str, Floats], splits: Splits) -> pd.DataF
     size, shares = len(table.classes), np.zeros((len(table.target), len(table.classes)))
     for learnt, held in splits:
         shares[held] = np.bincount(table.target[learnt], minlength=size) / len(learnt)
+
+    def scored(target: Ints, p: Floats) -> dict[str, float]:
+        whole = p / p.sum(axis=1, keepdims=True)  # single precision leaves them 1 but for rounding
+        loss = log_loss(target, whole, labels=np.arange(size))
+        return {"accuracy": accuracy_score(target, p.argmax(axis=1)), "log_loss": loss}
+
     each = {
-        name: _spread([_together(table.target[held], p[held]) for _, held in splits])
+        name: _spread([scored(table.target[held], p[held]) for _, held in splits])
         for name, p in (said | {COMMONEST: shares}).items()
     }
     return pd.DataFrame.from_dict(each, orient="index").rename_axis("model")
-
-
-def _together(target: Ints, p: Floats) -> dict[str, float]:
-    whole = p / p.sum(axis=1, keepdims=True)  # single precision leaves them 1 but for rounding
-    loss = log_loss(target, whole, labels=np.arange(p.shape[1]))
-    return {"accuracy": accuracy_score(target, p.argmax(axis=1)), "log_loss": loss}
 
 
 def _scored(came: Ints, p: Floats) -> dict[str, float]:
@@ -489,16 +495,13 @@ def _confusion(table: _Table, p: Floats, held: Ints) -> pd.DataFrame:
 
 def _each(table: _Table, p: Floats, held: Ints) -> pd.DataFrame:
     """The scores of each class against all others, and how often the likeliest is right."""
-    rows, likeliest = [], p[held].argmax(axis=1)
-    for at in range(len(table.classes)):
-        came, given = table.target[held] == at, likeliest == at
-        right = int((came & given).sum())
-        more = {
-            "precision": right / given.sum() if given.any() else 0.0,
-            "recall": right / came.sum(), "count": int(came.sum()),
-        }  # fmt: skip
-        rows.append(_scored(came.astype(np.intp), p[held, at]) | more)
-    return pd.DataFrame(rows, index=pd.Index(table.classes, name="class"))[[*CLASSES]]
+    target, labels = table.target[held], np.arange(len(table.classes))
+    precision, recall, _, count = precision_recall_fscore_support(
+        target, p[held].argmax(axis=1), labels=labels, zero_division=0.0
+    )
+    rows = [_scored((target == at).astype(np.intp), p[held, at]) for at in labels]
+    found = pd.DataFrame(rows, index=pd.Index(table.classes, name="class"))
+    return found.assign(precision=precision, recall=recall, count=count)[[*CLASSES]]
 
 
 def _remedy(model: Any, several: bool) -> str:
