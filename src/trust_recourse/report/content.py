@@ -204,14 +204,14 @@ def _environment(**settings: Any) -> Environment:
     )  # fmt: skip
 
 
-@pass_context
-def _translated(context: Context, message: str, /, **values: object) -> str:
-    return str(context["language"].gettext(message, **values))
+def _spoken(how: str) -> Callable[..., str]:
+    """A method of the document's language, as templates call it."""
 
+    @pass_context
+    def said(context: Context, *texts: Any, **values: object) -> str:
+        return str(getattr(context["language"], how)(*texts, **values))
 
-@pass_context
-def _counted(context: Context, one: str, many: str, num: int, /, **values: object) -> str:
-    return str(context["language"].ngettext(one, many, num, **values))
+    return said
 
 
 @pass_context
@@ -231,7 +231,7 @@ def _grid(
 
 
 _WORDS = _environment(finalize=_shown)
-_WORDS.globals |= {"grid": _grid, "_": _translated, "ngettext": _counted}
+_WORDS.globals |= {"grid": _grid, "_": _spoken("gettext"), "ngettext": _spoken("ngettext")}
 _WORDS.filters |= {"repr": repr, "significant": significant}
 _FORMS = _environment(
     autoescape=lambda name: name is not None and name.endswith(".html"), finalize=_whole

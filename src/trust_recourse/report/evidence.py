@@ -98,6 +98,7 @@ def evidence(
         "evidence.jinja", told=told, result=result, recourse=recourse, model=recourse.model,
         schema=recourse.schema, actions=recourse.schema.action_set(result.factual), proofs=proofs,
         pictures=tuple(told.pictures()) if pictures else (), report=report, sigma=sigma,
+        bounded=any(map(is_bound, told.radii)),
         time_limit=time_limit, most=SHOWN, bins=BINS, name=option_name, kept=_kept, within=_range,
         uses=uses, digest=digest, text=text, highest=highest, beyond=beyond,
         beyond_words=beyond_words,
@@ -128,7 +129,14 @@ class _EvidenceFacts:
         recourse, places = result.recourse, range(len(result.options))
         shortfall, found = None, list[Reason]()
         if result.refused:
-            shortfall, found = found_by(result, method, reference, _way(result))
+            schema, decision = recourse.schema, result.decision
+            yes = (
+                option
+                for option in result.options
+                if recourse.accepts(schema.action_set(option.x).own, decision)
+            )
+            way = min(yes, key=attrgetter("cost"), default=None)
+            shortfall, found = found_by(result, method, reference, way)
         model, changed = recourse.model, [at for at in places if result.options[at].changes]
         parts = None
         if hasattr(model, "parts_of"):
@@ -139,11 +147,6 @@ class _EvidenceFacts:
             [result.quick_radius(at) if recourse.exact else None for at in places],
             {at: result.explain(at) for at in changed if explainable(model)}, parts,
         )  # fmt: skip
-
-    @property
-    def bounded(self) -> bool:
-        """Whether a radius is a lower bound."""
-        return any(map(is_bound, self.radii))
 
     @property
     def kind(self) -> str:
@@ -234,17 +237,6 @@ class _EvidenceFacts:
             if verdict.startswith(REFUSED):
                 said = f"{target.words}: {self.result.status[target].sentence}"
                 yield f"{said} That is what the search says; a check refused its proof."
-
-
-def _way(result: Result) -> Option | None:
-    """The cheapest option that is a yes."""
-    schema, decision = result.recourse.schema, result.decision
-    yes = (
-        option
-        for option in result.options
-        if result.recourse.accepts(schema.action_set(option.x).own, decision)
-    )
-    return min(yes, key=attrgetter("cost"), default=None)
 
 
 def _worded(reason: Reason, result: Result) -> Reason:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from trust_recourse.answers.explain import Comparison
+from trust_recourse.answers.explain import Comparison, grids
 from trust_recourse.report.content import (
     Block,
     Document,
@@ -57,16 +57,12 @@ def _explained(why: Explanation, picture: Iterator[Block]) -> Iterator[Block]:
     yield Text(clean(head))
     if why.note:
         yield Text(clean(why.note), small=True)
+    changes, moved = grids(why, MOVERS)
     yield Heading("What changes, and its share")
-    changes = why.changes().itertuples(index=False)
-    rows = ((name, a, b, why.told(share)) for name, a, b, share in changes)
-    yield _rows(("feature", "from", "to", "share"), rows)
+    yield _rows(*changes[:2])
     yield from picture
     yield Heading(f"The {why.noun}s that do it")
-    moved = why.movers()
-    told = [(each.name, each.words, each.moves, why.told(each.share)) for each in moved[:MOVERS]]
-    rest = why.change - sum(each.share for each in moved[:MOVERS])
-    yield _rows((why.noun, "", why.verb, "share"), [*told, ("all others", "", "", why.told(rest))])
+    yield _rows(*moved[:2])
     if support := tuple(clean(each) for each in why.support_lines()):
         yield Heading("What it rests on")
         yield ListBlock(support)

@@ -250,4 +250,4 @@ def _read(code: str, path: Path, changed: int) -> Language:  # noqa: ARG001
             )
     if code == ENGLISH.code:
         return made
-    return replace(made, **files_of.conventions(code)._asdict())
+    return replace(made, **files_of.conventions(code))

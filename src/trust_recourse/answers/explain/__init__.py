@@ -14,6 +14,7 @@ from trust_recourse.answers.explain.explanation import Shares as Shares
 from trust_recourse.answers.explain.explanation import depends as depends
 from trust_recourse.answers.explain.explanation import explain as explain
 from trust_recourse.answers.explain.explanation import explainable as explainable
+from trust_recourse.answers.explain.explanation import grids as grids
 from trust_recourse.answers.explain.explanation import places as places
 from trust_recourse.answers.explain.points import NAMED as NAMED
 from trust_recourse.answers.explain.points import RulePlaces as RulePlaces

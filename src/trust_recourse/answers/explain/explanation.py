@@ -36,6 +36,7 @@ STILL = 1e-12  # a score that moves less does not move
 STEEP = 10.0  # a calibrator that stretches the raw change further has a jump there
 SHOWN = 5  # rules or terms told one by one; the others are added up
 
+ShareGrid = tuple[tuple[str, ...], list[tuple[str, ...]], list[float]]  # head, rows, shares
 Asked = tuple[str, Any, Floats, Target | None, float]  # name, x, codes, target, cost
 
 
@@ -291,24 +292,12 @@ class Explanation:
         return "\n".join(_lines(self))
 
     def _repr_html_(self) -> str:
-        changes, found = self.changes(), self.movers()[:SHOWN]
-        rest = self.change - sum(each.share for each in found)
-        told = [
-            *((each.name, each.words, each.moves, self.told(each.share)) for each in found),
-            ("all others", "", "", self.told(rest)),
-        ]
-        moved = changes.itertuples(index=False)
+        changes, moved = grids(self, SHOWN)
         return markup.shown(
             markup.line(next(_lines(self)), strong=True),
             markup.line(self.note, quiet=True) if self.note else "",
-            markup.table(
-                ("feature", "from", "to", "share"),
-                [(name, a, b, self.told(share)) for name, a, b, share in moved],
-                changes["share"].tolist(),
-            ),
-            markup.table(
-                (self.noun, "", self.verb, "share"), told, [*(each.share for each in found), rest]
-            ),
+            markup.table(*changes),
+            markup.table(*moved),
             markup.folded("What it rests on", map(str.strip, self.support_lines())),
         )
 
@@ -341,6 +330,20 @@ def _lines(why: Explanation) -> Iterator[str]:
     if not found:
         yield f"  none: no {why.noun} {why.verb} otherwise than before"
     yield from why.support_lines()
+
+
+def grids(why: Explanation, most: int) -> tuple[ShareGrid, ShareGrid]:
+    """What changes, and the `most` rules or terms that do it: tables to show, and their shares."""
+    changes, found = why.changes(), why.movers()[:most]
+    rest = why.change - sum(each.share for each in found)
+    rows = [(name, a, b, why.told(share)) for name, a, b, share in changes.itertuples(index=False)]
+    told = [(each.name, each.words, each.moves, why.told(each.share)) for each in found]
+    told.append(("all others", "", "", why.told(rest)))
+    shares = [*(each.share for each in found), rest]
+    return (
+        (("feature", "from", "to", "share"), rows, changes["share"].tolist()),
+        ((why.noun, "", why.verb, "share"), told, shares),
+    )
 
 
 def moved_by(schema: Schema, shares: Floats) -> str:

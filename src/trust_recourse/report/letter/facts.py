@@ -34,7 +34,7 @@ from trust_recourse.schema.relaxations import WITHOUT
 
 if TYPE_CHECKING:
     from trust_recourse.answers.result import Result
-    from trust_recourse.schema import Feature
+    from trust_recourse.schema import Feature, Schema
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +61,7 @@ class LetterFacts:
     """What there is to tell of a result whose titles are those of the letter."""
 
     result: Result
+    schema: Schema
     words: Wording
     now: Mapping[str, Any]  # the person's values, as the letter shows them
     used: Collection[str]  # the features that the model uses
@@ -88,21 +89,20 @@ class LetterFacts:
         """The values that the model uses, by their titles."""
         return [
             f"{f.title}: {self.words.described(f.name, self.now[f.name])}"
-            for f in self.result.recourse.schema
+            for f in self.schema
             if f.name in self.used
         ]
 
     @property
     def stay(self) -> dict[str, str]:
         """The titles of what may not change, by name."""
-        schema = self.result.recourse.schema
-        held = zip(schema, schema.action_set(self.result.factual).actions, strict=True)
+        held = zip(self.schema, self.schema.action_set(self.result.factual).actions, strict=True)
         return {feature.name: feature.title for feature, actions in held if not actions.free}
 
     @property
     def missing(self) -> list[str]:
         """Those of these whose value is missing."""
-        own = self.result.recourse.schema.action_set(self.result.factual)
+        own = self.schema.action_set(self.result.factual)
         return [title for name, title in self.stay.items() if math.isnan(own[name].own)]
 
     @property
@@ -139,8 +139,7 @@ class LetterFacts:
     @property
     def derived(self) -> bool:
         """Whether an offer has a value that follows from others."""
-        schema = self.result.recourse.schema
-        return any(schema[name].derived for offer in self.offers for name in offer.changes)
+        return any(self.schema[name].derived for offer in self.offers for name in offer.changes)
 
     @property
     def survival(self) -> Survival | None:
@@ -216,7 +215,7 @@ class LetterFacts:
         return [
             self.words.language.gettext(
                 "%(title)s from %(before)s to %(after)s (%(points)s less without it)",
-                title=self.result.recourse.schema[name].title,
+                title=self.schema[name].title,
                 before=a,
                 after=b,
                 points=self.words.points(each[name]),
@@ -252,19 +251,21 @@ class LetterFacts:
             return say(
                 "No single limit holds this back: lifting one alone would take you no further."
             )
-        schema = self.result.recourse.schema
         lifted, then = str(table["if"][0]), self.words.written(table["reachable"][0])
-        relations = {f"{WITHOUT} {each.sentence(schema)}": each for each in schema.relations}
+        relations = {
+            f"{WITHOUT} {each.sentence(self.schema)}": each for each in self.schema.relations
+        }
         if not self.words.language.english:  # the words of limits are in English
             between = relations[lifted].names if lifted in relations else self._limited(lifted)
             return say(
                 "One of the limits set for changes matters most, that on %(names)s. Without it, "
                 "%(then)s would be within reach. You are not asked to go beyond it.",
-                names=self.words.language.joined(schema[name].title for name in between), then=then,
-            )  # fmt: skip
+                names=self.words.language.joined(self.schema[name].title for name in between),
+                then=then,
+            )
         words = f"if {cut(lifted, 160)}"
         if lifted in relations:
-            words = f"that {cut(relations[lifted].sentence(schema), 160)}. Without it"
+            words = f"that {cut(relations[lifted].sentence(self.schema), 160)}. Without it"
         return (
             f"One of the limits set for changes matters most: {words}, {then} would be within "
             "reach. You are not asked to go beyond it."
@@ -272,11 +273,11 @@ class LetterFacts:
 
     def _limited(self, sentence: str) -> list[str]:
         """The feature whose limit a sentence of `binding` lifts."""
-        every = self.result.recourse.schema.relaxations(
+        every = self.schema.relaxations(
             self.result.factual, listed=self.result.recourse.cost.functions
         )
         found = next(each for each in every if each.sentence == sentence)
-        pairs = zip(self.result.recourse.schema, found.schema, strict=True)
+        pairs = zip(self.schema, found.schema, strict=True)
         return [ours.name for ours, freed in pairs if ours != freed]
 
     def _confidence(self, option: Option) -> float:
@@ -291,12 +292,12 @@ class LetterFacts:
         """
         if not any(offer.ranges for offer in self.offers):
             return []
-        words, schema = self.words, self.result.recourse.schema
+        words = self.words
         found = [
             [
                 (words.heading(name), offer.ranges.get(name) or words.said(name, offer.row[name]))
                 for name in offer.changes
-                if not schema[name].derived
+                if not self.schema[name].derived
             ]
             for offer in self.offers
         ]
@@ -351,10 +352,8 @@ def letter_facts(
         words.offer(option, now, ends_of(result, option) if ranges else {})
         for option in found.chosen[:MOST_OFFERS]
     )
-    return LetterFacts(
-        result, words, now, used, told, offers, result.options if every is None else every,
-        found.chosen, found.furthest, found.search_limit,
-    )  # fmt: skip
+    every = result.options if every is None else every
+    return LetterFacts(result, recourse.schema, words, now, used, told, offers, every, *found)
 
 
 def _worded(

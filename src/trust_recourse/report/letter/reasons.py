@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from trust_recourse.answers.explain import explainable
 from trust_recourse.io.wording import in_few_digits
 from trust_recourse.report.language import Language
 from trust_recourse.report.letter.shortfall import (
     Apart,
     Method,
     Shortfall,
-    nearest_yes,
+    against,
     shortfall,
     side_of,
 )
@@ -60,10 +61,12 @@ def reasons(
     `way` is the nearest yes that was found, if any: what the person is compared with where that is
     the method.
     """
+    beside: Shortfall | None = None
     if method != "nearest-yes":
-        beside: Shortfall | None = shortfall(result, reference, method)
-    else:
-        beside = None if way is None else nearest_yes(result, way)
+        beside = shortfall(result, reference, method)
+    elif way is not None and explainable(result.recourse.model):
+        own = result.recourse.schema.action_set(way.x).own
+        beside = against(result, own[None], method)
     if beside is not None:
         return beside, [
             Reason(

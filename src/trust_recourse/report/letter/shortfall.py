@@ -29,7 +29,6 @@ from trust_recourse.report.letter.letter_request import Method as Method
 
 if TYPE_CHECKING:
     from trust_recourse.answers.result import Result
-    from trust_recourse.question import Option
     from trust_recourse.schema import Feature
 
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -100,17 +99,11 @@ def shortfall(result: Result, reference: Any, method: Method) -> Shortfall:
             f"reference: no row {which}; expected applicants to compare with, such as the rows "
             "that the model has learnt from"
         )
-    return _against(result, codes, method)
+    return against(result, codes, method)
 
 
-def nearest_yes(result: Result, way: Option) -> Shortfall | None:
-    """Compare a person with what a change makes of them; None if the model tells no shares."""
-    if not explainable(result.recourse.model):
-        return None
-    return _against(result, result.recourse.schema.action_set(way.x).own[None], "nearest-yes")
-
-
-def _against(result: Result, codes: Floats, method: Method) -> Shortfall:
+def against(result: Result, codes: Floats, method: Method) -> Shortfall:
+    """Compare a person with rows of codes."""
     recourse = result.recourse
     own = recourse.schema.action_set(result.factual).own
     shares = feature_shares(recourse.model, recourse.wanted_at, own, codes)

@@ -173,7 +173,10 @@ class Letter(Printed):
             "reviewed_by": self.reviewed_by,
             "factual": dict(self.factual),
             "options": [dict(option) for option in self.options],
-            "ranges": [_plain_ends(offer.ends) for offer in self.offers],
+            "ranges": [
+                {name: [_end(end) for end in ends] for name, ends in offer.ends.items()}
+                for offer in self.offers
+            ],
             "sha256": hashlib.sha256(self.text().encode()).hexdigest(),  # of the letter as text
         }
 
@@ -350,12 +353,9 @@ def _row(row: pd.Series[Any]) -> dict[str, Any]:
     return {str(name): plain(value) for name, value in row.items()}
 
 
-def _plain_ends(ends: Mapping[str, tuple[Any, Any]]) -> dict[str, list[Any]]:
-    """Ranges by name, as JSON can hold them: null where there is no end."""
-    return {
-        name: [None if end in (-math.inf, math.inf) else plain(end) for end in pair]
-        for name, pair in ends.items()
-    }
+def _end(end: Any) -> Any:
+    """The end of a range, as JSON can hold it: null where there is none."""
+    return None if end in (-math.inf, math.inf) else plain(end)
 
 
 def _reviewed(given: Collection[str], schema: Schema, guards: Collection[str]) -> set[str]:
