@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from trust_recourse.answers.document import AnswerDocument
 from trust_recourse.io import clock
 from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import some
@@ -32,8 +33,6 @@ from trust_recourse.report.letter.shortfall import METHODS, Method, Shortfall, m
 from trust_recourse.report.protected import guarded
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from trust_recourse.answers.result import Result
     from trust_recourse.ledger import Promise
     from trust_recourse.question import Target
@@ -119,9 +118,7 @@ class Letter(Printed):
     protected_reviewed: tuple[str, ...]
     profile: Profile
     promise: str
-    factual: Mapping[str, Any]  # the person's values
-    options: tuple[Mapping[str, Any], ...]  # the values of every option it is written from
-    wanted: Any  # the class that is a yes
+    answer: AnswerDocument  # what it is written from
     decision: Target  # from which confidence on it is one
     timing: Mapping[str, Any]  # whether it is in time, where the profile asks for that
     shortfall: Shortfall | None = None  # what the reasons are taken from, if there is one
@@ -148,7 +145,7 @@ class Letter(Printed):
             "valid_until": self.valid_until.isoformat(),
             "promise": self.promise,
             "model": self.model,
-            "wanted": self.wanted,
+            "wanted": plain(self.answer.wanted),
             "decision": self.decision.to_dict(),
             "accepted": self.accepted,
             "method": self.method,
@@ -171,8 +168,8 @@ class Letter(Printed):
             "protected_reviewed": list(self.protected_reviewed),
             "reviewed_beside": list(self.reviewed_beside),
             "reviewed_by": self.reviewed_by,
-            "factual": dict(self.factual),
-            "options": [dict(option) for option in self.options],
+            "factual": dict(self.answer.person),
+            "options": [dict(option.x) for option in self.answer.options],
             "ranges": [
                 {name: [_end(end) for end in ends] for name, ends in offer.ends.items()}
                 for offer in self.offers
@@ -294,9 +291,8 @@ def letter(
             one_page=profile.one_page, language=spoken,
         ),
         told.accepted, int(out_of_100(result.confidence)), why.reasons, told.offers, until,
-        named, profile, words["promise"], _row(result.factual),
-        tuple(_row(option.x) for option in result.options), plain(result.recourse.wanted),
-        result.decision, profile.timing(sent), why.shortfall, words["reviewed_by"],
+        named, profile, words["promise"], AnswerDocument.of(result), result.decision,
+        profile.timing(sent), why.shortfall, words["reviewed_by"],
         tuple(name for name in schema.names if name in reviewed and name not in named),
         getattr(result.recourse.model, "fingerprint_", ""),
         profile.doubts(schema[each.name] for each in why.named), told.search_limit,
@@ -346,11 +342,6 @@ def _words(name: str, given: Any) -> str:
     if len(text) > LONGEST[name]:
         raise ValueError(f"{name}: given {len(text)} letters, expected at most {LONGEST[name]}")
     return text
-
-
-def _row(row: pd.Series[Any]) -> dict[str, Any]:
-    """Values by name, as JSON can hold them."""
-    return {str(name): plain(value) for name, value in row.items()}
 
 
 def _end(end: Any) -> Any:
