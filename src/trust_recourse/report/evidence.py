@@ -22,9 +22,8 @@ from trust_recourse.question import Option, Radius, Status, Target, option_name
 from trust_recourse.question.vocabulary import HELP, SPAN, outside
 from trust_recourse.report.content import Document, PictureBlock, Printed, blocks, clean, drawn
 from trust_recourse.report.display_names import titled
-from trust_recourse.report.letter.reasons import Reason, principal
+from trust_recourse.report.letter.reasons import Method, Reason, Shortfall, method_of, principal
 from trust_recourse.report.letter.reasons import reasons as found_by
-from trust_recourse.report.letter.shortfall import Method, Shortfall, method_of
 from trust_recourse.report.protected import uses
 
 if TYPE_CHECKING:

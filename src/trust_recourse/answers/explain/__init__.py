@@ -16,9 +16,9 @@ from trust_recourse.answers.explain.explanation import explain as explain
 from trust_recourse.answers.explain.explanation import explainable as explainable
 from trust_recourse.answers.explain.explanation import grids as grids
 from trust_recourse.answers.explain.explanation import places as places
-from trust_recourse.answers.explain.points import NAMED as NAMED
-from trust_recourse.answers.explain.points import RulePlaces as RulePlaces
-from trust_recourse.answers.explain.points import Tightening as Tightening
-from trust_recourse.answers.explain.points import feature_shares as feature_shares
-from trust_recourse.answers.explain.points import split as split
+from trust_recourse.answers.explain.rules import NAMED as NAMED
 from trust_recourse.answers.explain.rules import RuleExplanation as RuleExplanation
+from trust_recourse.answers.explain.rules import RulePlaces as RulePlaces
+from trust_recourse.answers.explain.rules import Tightening as Tightening
+from trust_recourse.answers.explain.rules import feature_shares as feature_shares
+from trust_recourse.answers.explain.rules import split as split

@@ -26,7 +26,7 @@ from trust_recourse.io.wording import floored, signed
 from trust_recourse.question import Target, formatted
 
 if TYPE_CHECKING:
-    from trust_recourse.answers.explain.points import Tightening
+    from trust_recourse.answers.explain.rules import Tightening
     from trust_recourse.answers.recourse import Recourse
     from trust_recourse.models.attribution import Attribution
     from trust_recourse.schema import Schema
@@ -36,7 +36,7 @@ STILL = 1e-12  # a score that moves less does not move
 STEEP = 10.0  # a calibrator that stretches the raw change further has a jump there
 SHOWN = 5  # rules or terms told one by one; the others are added up
 
-ShareGrid = tuple[tuple[str, ...], list[tuple[str, ...]], list[float]]  # head, rows, shares
+ShareGrid = tuple[tuple[str, ...], Sequence[tuple[str, ...]], list[float]]  # head, rows, shares
 Asked = tuple[str, Any, Floats, Target | None, float]  # name, x, codes, target, cost
 
 
@@ -354,7 +354,7 @@ def moved_by(schema: Schema, shares: Floats) -> str:
 
 def places(recourse: Recourse, points: Sequence[Asked]) -> Places:
     """Ask a model about points, given as (name, x, codes, target, cost)."""
-    from trust_recourse.answers.explain.points import RulePlaces
+    from trust_recourse.answers.explain.rules import RulePlaces
 
     if hasattr(recourse.model, "clauses"):
         return RulePlaces.of(recourse, points)

@@ -168,22 +168,19 @@ def forest_info(audit: Audit, part: int = 0) -> ForestInfo:
     groups, left_out = _drawn(told)
     drawn = {each.group.name for each in groups}
     chosen = [each for each in told.comparisons if each.measure in WORDS and each.group in drawn]
-    rows, few, clear = {}, set(), set()
+    rows = {}
     for each in chosen:
         scale = 100.0 if each.measure in POINTS else 1.0
         low, high = each.difference.interval
         at = (each.measure, each.group)
         rows[at] = (scale * each.difference.value, scale * low, scale * high)
-        few |= {at} if each.few else set()
-        clear |= {at} if each.clear else set()
     told_of = {group for (_, group), row in rows.items() if np.isfinite(row[0])}
     names = tuple(dict.fromkeys(each.group for each in chosen if each.group in told_of))
     cap = "the cap" if np.isnan(told.cap) else significant(told.cap, 3)
     measures = {measure: words.format(cap=cap) for measure, words in WORDS.items()}
-    return ForestInfo(
-        told.title, told.reference, names, measures, rows, frozenset(few), frozenset(clear),
-        left_out,
-    )  # fmt: skip
+    few = frozenset((each.measure, each.group) for each in chosen if each.few)
+    clear = frozenset((each.measure, each.group) for each in chosen if each.clear)
+    return ForestInfo(told.title, told.reference, names, measures, rows, few, clear, left_out)
 
 
 def draw_forest(info: ForestInfo, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:

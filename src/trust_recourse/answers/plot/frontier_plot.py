@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from trust_recourse.answers.plot import style
-from trust_recourse.answers.plot.safety import Safety, safeties, safety_words
 from trust_recourse.io.scalars import Floats
-from trust_recourse.io.wording import level
+from trust_recourse.io.wording import is_bound, level
 from trust_recourse.question import SLACK, Option, Status, Target
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from trust_recourse.answers.result import Result
 
+Safety = Literal["noise", "radius"]
+COPIES = 1200  # for a shade or a height
+WITHIN = 3  # points between the share of so many copies and either end of its 95% interval
 APART = 0.025  # of the extent: a step nearer than this to the last dot would hide it
 SHOWN = ["cost", "confidence", "safety"]
 
@@ -45,6 +48,27 @@ class FrontierInfo:
     within_one: bool  # whether it is a probability
     cost: str
     wanted: Any
+
+
+def safeties(
+    result: Result, options: Sequence[Option], safety: Safety, sigma: float
+) -> list[float]:
+    """The safety of each: a result knows that of its own options, so it is asked as if of them."""
+    every = replace(result, options=tuple(options))
+    places = range(len(options))
+    if safety == "radius":
+        return [every.quick_radius(at) for at in places]
+    return [every.robustness(at, sigma, n_copies=COPIES).probability for at in places]
+
+
+def safety_words(safety: Safety, sigma: float, found: Sequence[float] = ()) -> str:
+    """What the numbers of `safeties` count; of some of them they are only proved lower bounds."""
+    if safety not in ("noise", "radius"):
+        raise ValueError(f"safety={safety!r}; expected 'noise' or 'radius'")
+    if safety == "radius":
+        least = ", or a proved lower bound" if any(map(is_bound, found)) else ""
+        return f"certified radius{least} (scaled units)"
+    return f"robustness under noise (σ\u00a0=\u00a0{sigma:g}, ±\u00a0{WITHIN}\u00a0points)"
 
 
 def frontier_info(

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from trust_recourse.answers.plot import style
-from trust_recourse.answers.plot.safety import Safety, safeties, safety_words
+from trust_recourse.answers.plot.frontier_plot import Safety, safeties, safety_words
 from trust_recourse.io.wording import floored, level
 from trust_recourse.question import Option, Status, Target
 

@@ -28,8 +28,14 @@ from trust_recourse.report.letter.offers import (
 )
 from trust_recourse.report.letter.phrasing import Wording, cut, out_of_100
 from trust_recourse.report.letter.reason_codes import ReasonCodes
-from trust_recourse.report.letter.reasons import Reason, beside, principal, reasons
-from trust_recourse.report.letter.shortfall import Method, Shortfall
+from trust_recourse.report.letter.reasons import (
+    Method,
+    Reason,
+    Shortfall,
+    beside,
+    principal,
+    reasons,
+)
 from trust_recourse.schema.relaxations import WITHOUT
 
 if TYPE_CHECKING:

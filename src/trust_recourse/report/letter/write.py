@@ -14,13 +14,15 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trust_recourse.answers.document import AnswerDocument
+from trust_recourse.answers.result import Result
 from trust_recourse.io import clock
 from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import some
-from trust_recourse.report.content import Block, Document, Printed, blocks, clean
+from trust_recourse.question import Status, Target
+from trust_recourse.report.content import Block, Document, ListBlock, Printed, blocks, clean
 from trust_recourse.report.display_names import titled
 from trust_recourse.report.language import ENGLISH, Language, language_of
 from trust_recourse.report.letter.facts import LetterFacts, letter_facts
@@ -28,14 +30,14 @@ from trust_recourse.report.letter.offers import Offer
 from trust_recourse.report.letter.phrasing import cut, out_of_100
 from trust_recourse.report.letter.profiles import LetterError, Profile, date
 from trust_recourse.report.letter.reason_codes import ReasonCodes
-from trust_recourse.report.letter.reasons import Reason
-from trust_recourse.report.letter.shortfall import METHODS, Method, Shortfall, method_of
+from trust_recourse.report.letter.reasons import METHODS, Method, Reason, Shortfall, method_of
 from trust_recourse.report.protected import guarded
 
 if TYPE_CHECKING:
-    from trust_recourse.answers.result import Result
+    import pandas as pd
+
+    from trust_recourse.answers.recourse import Recourse
     from trust_recourse.ledger import Promise
-    from trust_recourse.question import Target
     from trust_recourse.schema import Feature, Schema
 
 MOST_LETTERS = 1500  # in the list of all values; a longer one is left to whom to ask
@@ -327,6 +329,45 @@ def _blocks(told: LetterFacts, profile: Profile, **values: Any) -> tuple[Block, 
         number=lambda value: spoken.number(str(value)), out_of_100=out_of_100, cut=cut,
         joined=spoken.joined, some=told.words.some, **values,
     )  # fmt: skip
+
+
+# ---------------------------------------------------------------- before there is a letter
+
+
+class Refusal(NamedTuple):
+    """With how many applicants a person is compared, and the reasons, the weightiest first.
+
+    A reason is the letter's sentence, or None where it names what is protected: nobody has reviewed
+    its part yet.
+    """
+
+    rows: int
+    reasons: tuple[str | None, ...]
+
+
+def refusal(
+    recourse: Recourse,
+    person: pd.Series[Any],
+    decision: Target,
+    reference: Any,
+    reason_codes: Any = None,
+) -> Refusal:
+    """The reasons for which a model refuses somebody; no change is looked for."""
+    now = recourse.confidence(person)
+    result = Result(recourse, person, now, (), {decision: Status.NOT_FOUND})
+    shown, schema = titled(result, lambda each: cut(ENGLISH.label(each))), recourse.schema
+    codes = None if reason_codes is None else ReasonCodes.read(reason_codes, schema)
+    told = letter_facts(
+        shown, ENGLISH, 0.0, method=method_of(None, reference), reference=reference, codes=codes,
+        guarded=guarded(schema, shown.recourse.schema, Profile().guards), seek=False,
+    )  # fmt: skip
+    found = blocks(Profile.template, "reasons", told=told, words=told.words, cut=cut)
+    sentences = [item for each in found if isinstance(each, ListBlock) for item in each.items]
+    pairs = zip(told.why.reasons, sentences, strict=True)
+    return Refusal(
+        0 if told.why.shortfall is None else told.why.shortfall.rows,
+        tuple(None if told.why.is_protected(reason) else words for reason, words in pairs),
+    )
 
 
 # ---------------------------------------------------------------- words
