@@ -37,7 +37,8 @@ def report_paper(found: ModelReport, target: str = "") -> Printed:
         if part is CURVES:
             said += drawn(found.plot, "What each model said, beside what came true, in bins.")
         said.append(Text(clean(part)) if isinstance(part, str) else _table(part))
-    return _paper(f"Model report{f': {clean(target)}' if target else ''}", said)
+    title = f"Model report{f': {clean(target)}' if target else ''}"
+    return Printed(Document.of_ours(title, said))
 
 
 def explanation_paper(result: Result, told: Explanation | Comparison) -> Printed:
@@ -48,8 +49,8 @@ def explanation_paper(result: Result, told: Explanation | Comparison) -> Printed
         said += [Text(clean(told.sentence)), _table(told.words())]
     words = f"From {why.start.name} to {why.end.name}, {why.by} by {why.by}."
     picture = drawn(lambda: _figure(result, told), words)
-    said += _explained(why, picture)
-    return _paper("Why the model would say yes", [*said, Text(ABOUT, small=True)])
+    said += [*_explained(why, picture), Text(ABOUT, small=True)]
+    return Printed(Document.of_ours("Why the model would say yes", said))
 
 
 def _explained(why: Explanation, picture: Iterator[Block]) -> Iterator[Block]:
@@ -85,7 +86,3 @@ def _table(frame: pd.DataFrame) -> TableBlock:
 def _rows(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> TableBlock:
     cells = tuple(tuple(clean(cell) for cell in row) for row in rows)
     return TableBlock(tuple(head), cells)
-
-
-def _paper(title: str, said: Iterable[Block]) -> Printed:
-    return Printed(Document.of_ours(title, said))

@@ -168,28 +168,18 @@ class RulePlaces(Places):
 
     def tightenings(self, place: RulePlace, fragile: float = FRAGILE) -> list[Tightening]:
         """What may silence the clauses that carry a point and vote for it, the likeliest first."""
-        clauses = self.clauses
+        clauses, names, found = self.clauses, self.clauses.names, []
         carry = place.holds & self.supports & (place.tightens >= fragile)
         likely = ~place.true & (clauses.inclusion >= NAMED)
-        found = [self._tightening(int(j), int(k)) for j, k in np.argwhere(carry[:, None] & likely)]
+        for j, k in np.argwhere(carry[:, None] & likely).tolist():
+            carried = [each for each in self.all[1:] if each.holds[j]]
+            then = {p.name: float(self.without[p.name][j]) for p in carried if not p.true[k]}
+            targets = {p.name: p.target for p in carried if p.name in then and p.target}
+            missed = tuple(name for name, of in targets.items() if not of.met(then[name]))
+            spared = tuple(p.name for p in carried if p.true[k])
+            probability = float(clauses.inclusion[j, k])
+            found.append(Tightening(j, names[k], probability, then, spared, missed))
         return sorted(found, key=lambda each: -each.probability)
-
-    def _tightening(self, j: int, k: int) -> Tightening:
-        carried = [place for place in self.all[1:] if place.holds[j]]
-        broken = [place.name for place in carried if not place.true[k]]
-        then = {name: float(self.without[name][j]) for name in broken}
-        return Tightening(
-            j,
-            self.clauses.names[k],
-            float(self.clauses.inclusion[j, k]),
-            breaks=then,
-            spares=tuple(place.name for place in carried if place.true[k]),
-            misses=tuple(
-                place.name
-                for place in carried
-                if place.name in then and place.target and not place.target.met(then[place.name])
-            ),
-        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

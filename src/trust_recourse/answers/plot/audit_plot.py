@@ -215,22 +215,12 @@ def _draw_difference(ax: Axes, info: ForestInfo, place: int, at: tuple[str, str]
     value, low, high = info.rows[at]
     if not np.isfinite(value):
         return
+    colour, mark, face, words = style.BLUE, "o", style.WHITE, "not clear"
     if at in info.few:
-        colour, mark, face, words = (
-            style.GREY,
-            "x",
-            style.GREY,
-            "too few people: read nothing into it",
-        )
+        colour, mark, face = style.GREY, "x", style.GREY
+        words = "too few people: read nothing into it"
     elif at in info.clear:
-        colour, mark, face, words = (
-            style.BLUE,
-            "D",
-            style.BLUE,
-            "clear, all comparisons allowed for",
-        )
-    else:
-        colour, mark, face, words = style.BLUE, "o", style.WHITE, "not clear"
+        mark, face, words = "D", style.BLUE, "clear, all comparisons allowed for"
     ax.plot([low, high], [place, place], color=colour, linewidth=1.4, zorder=2)
     ax.plot(
         [value], [place], linestyle="none", marker=mark, markersize=6, color=colour,

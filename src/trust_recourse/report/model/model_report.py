@@ -362,10 +362,10 @@ def _report(table: _Table, splits: Splits) -> ModelReport:
     at = table.classes.tolist().index(table.label)
     came = (table.target == at).astype(np.intp)
     own, p = _held_out(table, table.model, table.rows, splits)
-    said = {_title(table.model): p}
     others = baselines(table.schema, table.codes, fewest, table.seed)
-    for name, (learner, codes) in others.items():
-        said[name] = _held_out(table, learner, codes, splits)[1]
+    said = {_title(table.model): p} | {
+        name: _held_out(table, *each, splits)[1] for name, each in others.items()
+    }
     judged = {name: (came[held], p[held, at]) for name, p in said.items()}
     scores = {
         name: _spread([_scored(came[held], p[held, at]) for _, held in splits])
