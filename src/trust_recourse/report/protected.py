@@ -43,10 +43,7 @@ class Use(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
-        return {
-            "feature": self.feature.name, "models": self.models, "used": self.used,
-            "moved": self.moved, "sentence": self.sentence(),
-        }  # fmt: skip
+        return {**self._asdict(), "feature": self.feature.name, "sentence": self.sentence()}
 
 
 def guarded(schema: Schema, shown: Schema, guards: Callable[[Feature], bool]) -> dict[str, str]:

@@ -19,6 +19,5 @@ from trust_recourse.answers.explain.explanation import places as places
 from trust_recourse.answers.explain.rules import NAMED as NAMED
 from trust_recourse.answers.explain.rules import RuleExplanation as RuleExplanation
 from trust_recourse.answers.explain.rules import RulePlaces as RulePlaces
-from trust_recourse.answers.explain.rules import Tightening as Tightening
 from trust_recourse.answers.explain.rules import feature_shares as feature_shares
 from trust_recourse.answers.explain.rules import split as split

@@ -12,7 +12,7 @@ import pandas as pd
 from trust_recourse.answers.plot import style
 from trust_recourse.answers.plot.frontier_plot import Safety, safeties, safety_words
 from trust_recourse.io.wording import floored, level
-from trust_recourse.question import Option, Status, Target
+from trust_recourse.question import Status
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,10 +61,10 @@ def sweep_info(
         result.check_model()
     first = next(iter(named.values())).recourse
     safety_words(safety, sigma)  # refuses an unknown one before any work
-    safe = {name: _safe(result, safety, sigma) for name, result in named.items()}
-    words = safety_words(safety, sigma, [each for one in safe.values() for each in one.values()])
+    lines = {name: _line(result, safety, sigma) for name, result in named.items()}
+    words = safety_words(safety, sigma, [each for _, found in lines.values() for each in found])
     return SweepInfo(
-        {name: _line(result, safe[name]) for name, result in named.items()},
+        {name: line for name, (line, _) in lines.items()},
         {name: r.max_confidence.most for name, r in named.items() if _ends(r)},
         first.decision_threshold,
         words,
@@ -81,25 +81,19 @@ def _ends(result: Result) -> bool:
     return beyond and result.max_confidence.proved
 
 
-def _safe(result: Result, safety: Safety, sigma: float) -> dict[Target, float]:
-    """The safety of the first option of each target."""
-    firsts = _firsts(result)
-    return dict(zip(firsts, safeties(result, tuple(firsts.values()), safety, sigma), strict=True))
-
-
-def _firsts(result: Result) -> dict[Target, Option]:
-    return {option.target: option for option in reversed(result.options)}
-
-
-def _line(result: Result, safe: dict[Target, float]) -> pd.DataFrame:
-    firsts, rows = _firsts(result), []
+def _line(result: Result, safety: Safety, sigma: float) -> tuple[pd.DataFrame, list[float]]:
+    """What the first option of each target costs and gives, and how safe these options are."""
+    firsts = {option.target: option for option in reversed(result.options)}
+    found = safeties(result, tuple(firsts.values()), safety, sigma)
+    safe = dict(zip(firsts, found, strict=True))
+    rows = []
     for target, status in result.status.items():
         option = firsts.get(target)
         cost, confidence = (np.nan, np.nan) if option is None else (option.cost, option.confidence)
         row = (target.confidence, str(status), cost, confidence, safe.get(target, np.nan))
         rows.append(row)
     table = pd.DataFrame(rows, columns=["target", "status", "cost", "confidence", "safety"])
-    return table.sort_values("target", kind="stable", ignore_index=True)
+    return table.sort_values("target", kind="stable", ignore_index=True), found
 
 
 def draw_sweep(info: SweepInfo, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
