@@ -22,8 +22,7 @@ from experiments import data
 from measured import RESULTS, surroundings, timed
 from record import write_between
 from trust_recourse import PTMClassifier, Recourse
-from trust_recourse.report.letter.reasons import MOST, principal, reasons
-from trust_recourse.report.letter.shortfall import METHODS
+from trust_recourse.report.letter.reasons import METHODS, MOST, principal, reasons
 
 PEOPLE = 100  # refused, of each model
 LEARNT, REFERENCE = 8000, 1000  # rows, of those drawn by chance

@@ -20,7 +20,7 @@ from trust_recourse.report.language import flat
 REPORT = Path(__file__).parents[1] / "src" / "trust_recourse" / "report"
 TEMPLATES = ("letter.jinja", "letter_us.jinja", "letter_eu.jinja")
 MODULES = (
-    "letter/standing.py",
+    "letter/reasons.py",
     "letter/facts.py",
     "letter/phrasing.py",
     "letter/write.py",

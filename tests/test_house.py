@@ -256,7 +256,6 @@ INSIDE = {
     "benchmarks/page.py": {"web.page.screen": "a page whose state has a clock"},
     "benchmarks/reasons.py": {
         "report.letter.reasons": "compares the methods of a letter's reasons",
-        "report.letter.shortfall": "the same",
     },
     "benchmarks/path.py": {
         "trust_recourse": "replaces the compiled functions, to see the first call"

@@ -44,7 +44,7 @@ from trust_recourse.io.wording import distance, floored
 from trust_recourse.question import Point, Question
 from trust_recourse.report import content
 from trust_recourse.report.content import TableBlock
-from trust_recourse.report.letter.percent import out_of_100
+from trust_recourse.report.letter.phrasing import out_of_100
 from worlds import paper_machine
 
 GIVEN = {
@@ -586,8 +586,7 @@ def test_a_letter_that_no_page_can_hold_is_refused_and_nothing_is_written(offere
     long = content.Document(
         "A letter", datetime.date(2026, 1, 1), "", "", (content.Text("word " * 4000),), True
     )
-    printed = content.Printed()
-    printed.document = long
+    printed = content.Printed(long)
     (tmp_path / "kept.pdf").write_text("before")
     with pytest.raises(ValueError, match="does not fit on one page that can be read: shorten"):
         printed.pdf(tmp_path / "kept.pdf")
@@ -871,10 +870,9 @@ def test_it_has_pictures_and_pages_of_tables(told, tmp_path):
 
 def test_a_long_table_breaks_over_pages_with_its_head_on_each(tmp_path):
     rows = tuple((f"row {i}", f"value {i}") for i in range(300))
-    printed = content.Printed()
     grid = content.TableBlock(("name of a row", "what it holds"), rows)
-    printed.document = content.Document("Long", datetime.date(2026, 1, 1), "", "", (grid,))
-    told = pages(printed, tmp_path)
+    long = content.Document("Long", datetime.date(2026, 1, 1), "", "", (grid,))
+    told = pages(content.Printed(long), tmp_path)
     assert len(told) > 3
     assert all("what it holds" in page for page in told)
     assert "value 299" in told[-1]

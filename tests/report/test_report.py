@@ -29,12 +29,11 @@ from trust_recourse import (
 )
 from trust_recourse.models import Additive
 from trust_recourse.report import (
-    BASELINE,
-    BOOSTING,
     expected_calibration_error,
     holdout_report,
     reliability_curve,
 )
+from trust_recourse.report.model.baselines import BASELINE, BOOSTING
 from trust_recourse.report.model.model_report import _title
 from worlds import paper_machine
 

@@ -16,9 +16,15 @@ from threadpoolctl import threadpool_limits
 import reference
 from trust_recourse import Recourse, Schema, evidence, haberman, letter
 from trust_recourse.report.language import ENGLISH
-from trust_recourse.report.letter.reasons import LEAST, MOST, Reason
-from trust_recourse.report.letter.shortfall import PASSED, Apart, shortfall
-from trust_recourse.report.letter.standing import beside
+from trust_recourse.report.letter.reasons import (
+    LEAST,
+    MOST,
+    PASSED,
+    Apart,
+    Reason,
+    beside,
+    shortfall,
+)
 from worlds import paper_machine
 
 GIVEN = {

@@ -23,7 +23,7 @@ from trust_recourse.io.scalars import plain
 from trust_recourse.question import Target
 from trust_recourse.question.vocabulary import TIME_LIMIT, outside
 from trust_recourse.report.letter import letter
-from trust_recourse.report.letter.refusal import refusal
+from trust_recourse.report.letter.write import refusal
 from trust_recourse.web import bodies
 from trust_recourse.web.page.cards import limit_words
 from trust_recourse.web.page.frontier_chart import FrontierChart

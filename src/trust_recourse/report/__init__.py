@@ -12,9 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trust_recourse.report.model.baselines import BASELINE as BASELINE
-    from trust_recourse.report.model.baselines import BOOSTING as BOOSTING
-    from trust_recourse.report.model.calibration_check import Calibration as Calibration
+    from trust_recourse.report.model.calibration_check import CalibrationCheck as CalibrationCheck
     from trust_recourse.report.model.calibration_check import check_calibration as check_calibration
     from trust_recourse.report.model.calibration_check import (
         expected_calibration_error as expected_calibration_error,
@@ -26,23 +24,18 @@ if TYPE_CHECKING:
     from trust_recourse.report.model.model_report import holdout_report as holdout_report
     from trust_recourse.report.model.model_report import model_report as model_report
 
-_HOMES = {
-    "BASELINE": "model.baselines",
-    "BOOSTING": "model.baselines",
-    "Calibration": "model.calibration_check",
-    "ModelReport": "model.model_report",
-    "Suspicion": "model.data_checks",
-    "check_calibration": "model.calibration_check",
-    "check_table": "model.data_checks",
-    "expected_calibration_error": "model.calibration_check",
-    "holdout_report": "model.model_report",
-    "model_report": "model.model_report",
-    "reliability_curve": "model.calibration_check",
-}
+_NAMES = {
+    "calibration_check": (
+        "CalibrationCheck", "check_calibration", "expected_calibration_error", "reliability_curve",
+    ),
+    "data_checks": ("Suspicion", "check_table"),
+    "model_report": ("ModelReport", "holdout_report", "model_report"),
+}  # fmt: skip
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.model.{_HOMES[name]}"), name)

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import datetime
-import importlib.util
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from trust_recourse import __version__
 from trust_recourse.answers import plot
 from trust_recourse.answers.plot.style import shortened
-from trust_recourse.io import clock
 from trust_recourse.io.wording import level, significant
-from trust_recourse.report.content import Document, PictureBlock, Printed, blocks, clean
+from trust_recourse.report.content import Document, PictureBlock, Printed, blocks, clean, drawn
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from trust_recourse.population.audit.gather import Audit, GroupComparison, GroupedPart
     from trust_recourse.population.audit.intervals import Estimate, MeasuredGroup
     from trust_recourse.population.audit.sampled_search import Sampled, Some
@@ -44,7 +40,6 @@ class AuditPage(Printed):
     `stands_out` are its first sentences: what is clear, or that nothing is.
     """
 
-    document: Document
     stands_out: tuple[str, ...]
 
 
@@ -56,25 +51,19 @@ def audit_page(
     dated: datetime.date | None = None,
 ) -> AuditPage:
     """Set an audit down; pictures are drawn where the extra `plot` is installed."""
-    pictures = pictures and importlib.util.find_spec("matplotlib") is not None
     found = tuple(_found(audit))
 
-    def drawn(draw: Callable[[Any], Any], gathered: Any, alt: str) -> PictureBlock | None:
-        return _picture(draw(gathered), alt) if pictures else None
+    def picture(draw: Callable[[Any], Any], gathered: Any, alt: str) -> PictureBlock | None:
+        every = drawn(lambda: draw(gathered)[0].get_figure(), alt) if pictures else iter(())
+        return next(every, None)
 
     said = blocks(
-        "audit.jinja", audit=audit, found=found, plot=plot, drawn=drawn, many=_many,
+        "audit.jinja", audit=audit, found=found, plot=plot, drawn=picture, many=_many,
         clean=clean, short=_short, share=_share, cost=_cost, half=_half, by_group=_by_group,
         difference=_difference, ratio=_ratio, levels=levels, in_the_way=_in_the_way,
         named=lambda each: _name(each, audit.few), asked_of=lambda able: _asked(audit, able),
     )  # fmt: skip
-    document = Document(
-        "Audit of recourse by group",
-        dated or clock.today(),
-        clean(organisation),
-        f"trust-recourse {__version__}",
-        said,
-    )
+    document = Document.of_ours("Audit of recourse by group", said, organisation, dated)
     return AuditPage(document, found)
 
 
@@ -195,10 +184,15 @@ def _some(told: Some) -> str:
 
 
 def _share(each: MeasuredGroup, measure: str) -> str:
-    estimate = each.estimates[measure]
+    return _interval(each.estimates[measure], points)
+
+
+def _interval(estimate: Estimate, write: Callable[[float], str]) -> str:
+    """A number, and in brackets where it lies with 95%; one person says nothing of others."""
     if math.isnan(estimate.value):
         return "–"
-    return f"{points(estimate.value)} {_span(*map(points, estimate.interval))}"
+    value, ends = write(estimate.value), estimate.interval
+    return value if math.isnan(ends[0]) else f"{value} {_span(*map(write, ends))}"
 
 
 def _span(low: str, high: str) -> str:
@@ -231,16 +225,7 @@ def _number(value: float, digits: int = 3) -> str:
 
 
 def _cost(each: MeasuredGroup, measure: str, digits: int = 3) -> str:
-    return _interval(each.estimates[measure], digits)
-
-
-def _interval(estimate: Estimate, digits: int = 3) -> str:
-    if math.isnan(estimate.value):
-        return "–"
-    if math.isnan(estimate.interval[0]):  # one person says nothing of others
-        return _number(estimate.value, digits)
-    span = _span(*(_number(end, digits) for end in estimate.interval))
-    return f"{_number(estimate.value, digits)} {span}"
+    return _interval(each.estimates[measure], partial(_number, digits=digits))
 
 
 def _half(each: MeasuredGroup) -> str:
@@ -265,14 +250,5 @@ def _difference(each: GroupComparison) -> str:
 
 
 def _ratio(each: GroupComparison) -> str:
-    if math.isnan(each.ratio.value):
-        return "–"
-    low, high = each.ratio.interval
-    span = "" if math.isnan(low) else f" {_span(f'{low:.2f}', f'{high:.2f}')}"
-    return f"{each.ratio.value:.2f}{span}{FEW_MARK if each.few else ''}"
-
-
-def _picture(axes: Sequence[Any], alt: str) -> PictureBlock:
-    from trust_recourse.answers.plot.picture import svg
-
-    return PictureBlock(svg(cast("Figure", axes[0].get_figure())), clean(alt))
+    ratio = _interval(each.ratio, "{:.2f}".format)
+    return ratio + (FEW_MARK if each.few and ratio != "–" else "")

@@ -10,7 +10,7 @@ import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from trust_recourse.io.extras import needed
 from trust_recourse.io.files import read_whole
@@ -29,19 +29,13 @@ LINE = re.compile(r'\s*((msg(ctxt|id|id_plural|str|str\[\d\])\s*)?"([^"\\]|\\.)*
 COUNT = "num"  # what a text for one need not say
 
 
-class Conventions(NamedTuple):
-    """How a language writes numbers."""
-
-    marks: tuple[str, str]  # of decimals and of thousands
-    sign_first: bool  # of a currency, before the amount
-
-
-def conventions(code: str) -> Conventions:
-    """Those of the language of a code."""
+def conventions(code: str) -> dict[str, Any]:
+    """How the language of a code writes numbers: its marks, and on which side a currency is."""
     locale = _locale(code)
-    pattern = locale.currency_formats["standard"].pattern
     marks = get_decimal_symbol(locale), get_group_symbol(locale)
-    return Conventions(marks, pattern.startswith("¤"))
+    return {
+        "marks": marks, "sign_first": locale.currency_formats["standard"].pattern.startswith("¤"),
+    }  # fmt: skip
 
 
 def day(code: str, date: datetime.date) -> str:

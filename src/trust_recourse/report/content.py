@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import base64
 import datetime
+import importlib.util
 import itertools
 import os
 import re
 import textwrap
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
@@ -35,6 +36,8 @@ from jinja2.nodes import EvalContext
 from jinja2.runtime import Context
 from markupsafe import Markup
 
+from trust_recourse import __version__
+from trust_recourse.io import clock
 from trust_recourse.io.files import write_whole
 from trust_recourse.io.wording import significant, unbroken
 from trust_recourse.report.language import ENGLISH, Language
@@ -118,20 +121,22 @@ class TableBlock:
     def lines(self) -> list[str]:
         """As plain text: in columns, or row by row where they are too wide for the page."""
         caption = textwrap.wrap(self.caption, WIDTH)
+        return [*caption, *(line.replace(_JOINT, " ") for line in self._lines())]
+
+    def _lines(self) -> Iterable[str]:
         table = (tuple(h.replace(" ", _JOINT) for h in self.head), *self.rows)
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         if sum(widths) + 2 * len(widths) <= WIDTH:
             cells = ([c.ljust(w) for c, w in zip(row, widths, strict=True)] for row in table)
-            return [*caption, *map(_parted, ("  ".join(row).rstrip() for row in cells))]
+            return ["  ".join(row).rstrip() for row in cells]
         if max(widths) <= LONG + 2 and (narrow := _narrowed(table, widths)):
-            wrapped = (line for row in table for line in _in_columns(row, narrow))
-            return [*caption, *map(_parted, wrapped)]
+            return [line for row in table for line in _in_columns(row, narrow)]
         told: list[str] = []
         for name, *row in self.rows:
             heads = table[0][1:] if len(row) > 1 else ("",)  # of one value the name says it all
             named = (f"{h}: {c}" if h else c for h, c in zip(heads, row, strict=True) if c)
             told += textwrap.wrap(f"{name}: {'; '.join(named)}", WIDTH, subsequent_indent="   ")
-        return [*caption, *map(_parted, told)]
+        return told
 
 
 def _narrowed(table: Iterable[tuple[str, ...]], widths: list[int]) -> list[int]:
@@ -145,11 +150,6 @@ def _narrowed(table: Iterable[tuple[str, ...]], widths: list[int]) -> list[int]:
             return []
         found[max(room, key=found.__getitem__)] -= 1
     return found
-
-
-def _parted(line: str) -> str:
-    """A line with plain blanks in the names of its columns."""
-    return line.replace(_JOINT, " ")
 
 
 def _in_columns(row: tuple[str, ...], widths: list[int]) -> list[str]:
@@ -172,6 +172,14 @@ class PictureBlock:
 Block = Heading | Text | ListBlock | TableBlock | PictureBlock
 
 
+def drawn(draw: Callable[[], Any], alt: str) -> Iterator[PictureBlock]:
+    """A picture of a figure, where there is a package to draw it."""
+    if importlib.util.find_spec("matplotlib") is not None:
+        from trust_recourse.answers.plot.picture import svg
+
+        yield PictureBlock(svg(draw()), clean(alt))
+
+
 # ---------------------------------------------------------------- templates
 
 
@@ -189,10 +197,6 @@ def _whole(context: EvalContext, value: Any) -> Any:
     return unbroken(value) if plain else value
 
 
-def _base64(text: str) -> str:
-    return base64.b64encode(text.encode()).decode()
-
-
 def _environment(**settings: Any) -> Environment:
     return Environment(
         loader=PackageLoader("trust_recourse.report"), undefined=StrictUndefined,
@@ -200,14 +204,14 @@ def _environment(**settings: Any) -> Environment:
     )  # fmt: skip
 
 
-@pass_context
-def _translated(context: Context, message: str, /, **values: object) -> str:
-    return str(context["language"].gettext(message, **values))
+def _spoken(how: str) -> Callable[..., str]:
+    """A method of the document's language, as templates call it."""
 
+    @pass_context
+    def said(context: Context, *texts: Any, **values: object) -> str:
+        return str(getattr(context["language"], how)(*texts, **values))
 
-@pass_context
-def _counted(context: Context, one: str, many: str, num: int, /, **values: object) -> str:
-    return str(context["language"].ngettext(one, many, num, **values))
+    return said
 
 
 @pass_context
@@ -227,12 +231,15 @@ def _grid(
 
 
 _WORDS = _environment(finalize=_shown)
-_WORDS.globals |= {"grid": _grid, "_": _translated, "ngettext": _counted}
+_WORDS.globals |= {"grid": _grid, "_": _spoken("gettext"), "ngettext": _spoken("ngettext")}
 _WORDS.filters |= {"repr": repr, "significant": significant}
 _FORMS = _environment(
     autoescape=lambda name: name is not None and name.endswith(".html"), finalize=_whole
 )
-_FORMS.filters |= {"breakable": _breakable, "base64": _base64}
+_FORMS.filters |= {
+    "breakable": _breakable,
+    "base64": lambda text: base64.b64encode(text.encode()).decode(),
+}
 
 
 def blocks(
@@ -288,6 +295,15 @@ class Document:
     one_page: bool = False
     language: Language = ENGLISH
 
+    @classmethod
+    def of_ours(
+        cls, title: str, blocks: Iterable[Block], organisation: str = "",
+        dated: datetime.date | None = None,
+    ) -> Document:  # fmt: skip
+        """A report by this version on this day, or as it is dated."""
+        day, version = dated or clock.today(), f"trust-recourse {__version__}"
+        return cls(title, day, clean(organisation), version, tuple(blocks))
+
     @property
     def day(self) -> str:
         """Its date in words."""
@@ -330,8 +346,9 @@ def _told(block: Block) -> dict[str, Any]:
     return {"kind": block.kind, **asdict(block), **sides}
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Printed:
-    """A document that can be read, shown and kept."""
+    """Something to read: `text()`, `html()`, `pdf(path)`, or `save(path)` by the path's ending."""
 
     document: Document
 

@@ -8,31 +8,25 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from trust_recourse import __version__
 from trust_recourse.answers import text
 from trust_recourse.answers.explain import explainable
 from trust_recourse.answers.measurements import beyond, beyond_words, highest
 from trust_recourse.certificate import Certificate, CertificateError, check
-from trust_recourse.io import clock
 from trust_recourse.io.wording import distance, floored, in_few_digits, is_bound
 from trust_recourse.question import Option, Radius, Status, Target, option_name
 from trust_recourse.question.vocabulary import HELP, SPAN, outside
-from trust_recourse.report.content import Document, PictureBlock, Printed, blocks, clean
+from trust_recourse.report.content import Document, PictureBlock, Printed, blocks, clean, drawn
 from trust_recourse.report.display_names import titled
-from trust_recourse.report.letter.reasons import Reason, principal
+from trust_recourse.report.letter.reasons import Method, Reason, Shortfall, method_of, principal
 from trust_recourse.report.letter.reasons import reasons as found_by
-from trust_recourse.report.letter.shortfall import Method, Shortfall, method_of
 from trust_recourse.report.protected import uses
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from trust_recourse.answers.explain import Explanation, Mover
     from trust_recourse.answers.result import Result
     from trust_recourse.report.model.model_report import ModelReport
@@ -52,7 +46,6 @@ class Evidence(Printed):
     `late` lists the targets whose proof the limit ended.
     """
 
-    document: Document
     certificates: dict[Target, Certificate]
     verdicts: dict[Target, str]
     late: Sequence[Target] = ()
@@ -104,17 +97,13 @@ def evidence(
         "evidence.jinja", told=told, result=result, recourse=recourse, model=recourse.model,
         schema=recourse.schema, actions=recourse.schema.action_set(result.factual), proofs=proofs,
         pictures=tuple(told.pictures()) if pictures else (), report=report, sigma=sigma,
+        bounded=any(map(is_bound, told.radii)),
         time_limit=time_limit, most=SHOWN, bins=BINS, name=option_name, kept=_kept, within=_range,
         uses=uses, digest=digest, text=text, highest=highest, beyond=beyond,
         beyond_words=beyond_words,
     )  # fmt: skip
-    document = Document(
-        "Evidence report on one answer of a model",
-        dated or clock.today(),
-        clean(organisation),
-        f"trust-recourse {__version__}",
-        said,
-    )
+    title = "Evidence report on one answer of a model"
+    document = Document.of_ours(title, said, organisation, dated)
     return Evidence(document, proofs.made, proofs.verdicts, tuple(proofs.late))
 
 
@@ -139,7 +128,14 @@ class _EvidenceFacts:
         recourse, places = result.recourse, range(len(result.options))
         shortfall, found = None, list[Reason]()
         if result.refused:
-            shortfall, found = found_by(result, method, reference, _way(result))
+            schema, decision = recourse.schema, result.decision
+            yes = (
+                option
+                for option in result.options
+                if recourse.accepts(schema.action_set(option.x).own, decision)
+            )
+            way = min(yes, key=attrgetter("cost"), default=None)
+            shortfall, found = found_by(result, method, reference, way)
         model, changed = recourse.model, [at for at in places if result.options[at].changes]
         parts = None
         if hasattr(model, "parts_of"):
@@ -150,11 +146,6 @@ class _EvidenceFacts:
             [result.quick_radius(at) if recourse.exact else None for at in places],
             {at: result.explain(at) for at in changed if explainable(model)}, parts,
         )  # fmt: skip
-
-    @property
-    def bounded(self) -> bool:
-        """Whether a radius is a lower bound."""
-        return any(map(is_bound, self.radii))
 
     @property
     def kind(self) -> str:
@@ -207,19 +198,19 @@ class _EvidenceFacts:
 
     def pictures(self) -> Iterator[PictureBlock]:
         """The frontier and the waterfall, where there is a package to draw them."""
-        if importlib.util.find_spec("matplotlib") is None:
-            return
         from trust_recourse.answers.plot import draw_waterfall, waterfall_info
-        from trust_recourse.answers.plot.picture import svg
 
         if self.result.recourse.exact:
-            figure = self.result.plot(sigma=self.sigma, time_limit=self.time_limit)
-            told = "What each cost buys in confidence, and where the options lie."
-            yield PictureBlock(svg(figure), told)
-        for at, why in [*self.explained.items()][:1]:
-            ax = draw_waterfall(waterfall_info(why))
-            told = f"From the person to {option_name(at)}, {why.by} by {why.by}."
-            yield PictureBlock(svg(cast("Figure", ax.figure)), told)
+            yield from drawn(
+                lambda: self.result.plot(sigma=self.sigma, time_limit=self.time_limit),
+                "What each cost buys in confidence, and where the options lie.",
+            )
+        if self.explained:
+            at, why = next(iter(self.explained.items()))
+            yield from drawn(
+                lambda: draw_waterfall(waterfall_info(why)).figure,
+                f"From the person to {option_name(at)}, {why.by} by {why.by}.",
+            )
 
     def shares(self, why: Explanation) -> tuple[list[Mover], int, float]:
         """The shares that are told one by one, and how many others have which share."""
@@ -245,17 +236,6 @@ class _EvidenceFacts:
             if verdict.startswith(REFUSED):
                 said = f"{target.words}: {self.result.status[target].sentence}"
                 yield f"{said} That is what the search says; a check refused its proof."
-
-
-def _way(result: Result) -> Option | None:
-    """The cheapest option that is a yes."""
-    schema, decision = result.recourse.schema, result.decision
-    yes = (
-        option
-        for option in result.options
-        if result.recourse.accepts(schema.action_set(option.x).own, decision)
-    )
-    return min(yes, key=attrgetter("cost"), default=None)
 
 
 def _worded(reason: Reason, result: Result) -> Reason:

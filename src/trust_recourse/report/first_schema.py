@@ -69,7 +69,10 @@ def _no_feature(column: pd.Series[Any], cells: pd.Series[Any]) -> str:
         return DATES
     if _too_long(column):
         return TOO_LONG
-    if column.dtype != object or not _no_category(column):
+    known = column.dropna()
+    if column.dtype != object or not (
+        names_rows(column) or known.nunique() > max(MANY, len(known) / 2)
+    ):
         return ""
     return AMOUNTS if amounts(_words(cells)) else OWN_TEXTS
 
@@ -110,12 +113,6 @@ def names_rows(column: pd.Series[Any]) -> bool:
     """Whether a column holds another value in each row that has one."""
     known = column.dropna()
     return len(known) > FEW and known.is_unique
-
-
-def _no_category(column: pd.Series[Any]) -> bool:
-    """Whether texts name the rows, tell stories or give dates: most rows hold one of their own."""
-    known = column.dropna()
-    return names_rows(column) or known.nunique() > max(MANY, len(known) / 2)
 
 
 def left_out(unused: LeftOut) -> str:

@@ -16,7 +16,6 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from trust_recourse.io.wording import CURRENCY, brief, near, punctuated, singula
 from trust_recourse.schema import Feature, FeatureActions
 from trust_recourse.schema.feature import among, marked
 
+CATALOGUES = Path(__file__).with_name("catalogues")  # ours
 TEMPLATE = "letter.pot"
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",
@@ -197,19 +197,15 @@ ENGLISH = Language()
 
 def language_of(code: str, folder: str | os.PathLike[str] | None = None) -> Language:
     """The language of a code, such as "de"; its catalogue in a folder comes before ours."""
-    places = [] if folder is None else [Path(folder)]
-    if places and not places[0].is_dir():
+    if folder is not None and not Path(folder).is_dir():
         raise ValueError(
             f"catalogues={str(folder)!r}: expected a folder with files such as {code}.po"
         )
-    with as_file(files("trust_recourse.report") / "catalogues") as ours:
-        found = {path.stem: path for place in (ours, *places) for path in place.glob("*.po")}
-        if code in found:
-            path = found[code]
-            return _read(code, path, path.stat().st_mtime_ns)
+    if path := _catalogues(folder).get(code):
+        return _read(code, path, path.stat().st_mtime_ns)
     if code == "en":
         return ENGLISH
-    known = sorted({"en", *found})
+    known = languages(folder)
     raise ValueError(
         f"language={code!r}; expected one of {some(known)}{near(code, known)}; another is a file "
         f"{code}.po in the folder of catalogues="
@@ -218,9 +214,12 @@ def language_of(code: str, folder: str | os.PathLike[str] | None = None) -> Lang
 
 def languages(folder: str | os.PathLike[str] | None = None) -> list[str]:
     """The codes of the languages there are: ours, and those of a folder."""
-    places = [] if folder is None else [Path(folder)]
-    with as_file(files("trust_recourse.report") / "catalogues") as ours:
-        return sorted({"en", *(po.stem for each in (ours, *places) for po in each.glob("*.po"))})
+    return sorted({"en", *_catalogues(folder)})
+
+
+def _catalogues(folder: str | os.PathLike[str] | None) -> dict[str, Path]:
+    places = [CATALOGUES] if folder is None else [CATALOGUES, Path(folder)]
+    return {path.stem: path for place in places for path in place.glob("*.po")}
 
 
 @lru_cache
@@ -231,8 +230,7 @@ def _read(code: str, path: Path, changed: int) -> Language:  # noqa: ARG001
     own = files_of.read(path)
     told = {files_of.key(each): given for each in files_of.entries(own)
             if (given := files_of.texts(each))}  # fmt: skip
-    with as_file(files("trust_recourse.report") / "catalogues" / TEMPLATE) as template:
-        needed = [*files_of.entries(files_of.read(template))]
+    needed = [*files_of.entries(files_of.read(CATALOGUES / TEMPLATE))]
     absent = [files_of.key(each)[1] for each in needed if files_of.key(each) not in told]
     made = Language(code, files_of.translations(own))
     if absent and not made.english:
@@ -250,4 +248,4 @@ def _read(code: str, path: Path, changed: int) -> Language:  # noqa: ARG001
             )
     if code == ENGLISH.code:
         return made
-    return replace(made, **files_of.conventions(code)._asdict())
+    return replace(made, **files_of.conventions(code))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,10 +43,7 @@ class Use(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
-        return {
-            "feature": self.feature.name, "models": self.models, "used": self.used,
-            "moved": self.moved, "sentence": self.sentence(),
-        }  # fmt: skip
+        return {**self._asdict(), "feature": self.feature.name, "sentence": self.sentence()}
 
 
 def guarded(schema: Schema, shown: Schema, guards: Callable[[Feature], bool]) -> dict[str, str]:
@@ -55,34 +52,21 @@ def guarded(schema: Schema, shown: Schema, guards: Callable[[Feature], bool]) ->
     That is what a profile guards, as the schema has it or as it is `shown` in the letter, and what
     follows from it: whoever reads 65 - age reads the age.
     """
-    found = {
-        own.name: _recognised(own, told)
-        for own, told in zip(schema, shown, strict=True)
-        if guards(own) or guards(told)
-    }
-    following = {
-        own.name: f"{shown[own.name].title} follows from what is protected, {of}"
-        for own in schema
-        if own.name not in found and (of := _sources(own, shown, found))
-    }
+    found = {}
+    for own, told in zip(schema, shown, strict=True):
+        if guards(own) or guards(told):
+            found[own.name] = "" if own.protected else (
+                f"{told.title} is {attribute(own) or attribute(told)}, which the law protects, and "
+                "the schema does not say `protected: true`"
+            )  # fmt: skip
+    following = {}
+    for own in schema:
+        names = () if own.formula is None else own.formula.names
+        of = [shown[name].title for name in names if name in found]
+        if of and own.name not in found:
+            title = shown[own.name].title
+            following[own.name] = f"{title} follows from what is protected, {ENGLISH.joined(of)}"
     return found | following
-
-
-def _sources(feature: Feature, shown: Schema, found: Container[str]) -> str:
-    """From which of those found a feature follows, in words; '' if from none."""
-    names = () if feature.formula is None else feature.formula.names
-    titles = [shown[name].title for name in names if name in found]
-    return ENGLISH.joined(titles) if titles else ""
-
-
-def _recognised(own: Feature, told: Feature) -> str:
-    """Why a feature is guarded that the schema does not mark as protected."""
-    if own.protected:
-        return ""
-    return (
-        f"{told.title} is {attribute(own) or attribute(told)}, which the law protects, and the "
-        "schema does not say `protected: true`"
-    )
 
 
 def uses(model: Any, schema: Schema, codes: Floats, label: Any = None) -> tuple[Use, ...]:

@@ -19,7 +19,7 @@ from sklearn.neighbors import KNeighborsClassifier
 import reference
 import worlds
 from trust_recourse import Question, Recourse, Schema, Target, TMClassifier, haberman
-from trust_recourse.answers.explain import NAMED, explain, places, split
+from trust_recourse.answers.explain import NAMED, Shares, explain, places, split
 from trust_recourse.io.wording import distance, floored
 from trust_recourse.models.log_mean import by_feature
 from trust_recourse.models.tsetlin.calibration import Calibrator
@@ -28,6 +28,11 @@ from worlds import calibrate_by, conclude, confidence_from, machine, paper_machi
 law = settings(max_examples=60)
 LINKS = st.sampled_from(worlds.LINKS)
 SEEDS = st.integers(0, 10**6)
+
+
+def scaled(why):
+    """The shares of a change in calibrated confidence."""
+    return Shares(*(each * why.factor for each in why.raw))
 
 
 def two_rows(seed, **settings):
@@ -63,7 +68,7 @@ def test_slopes_are_what_firing_a_clause_gains(seed, link, n_clauses, T):
 @given(seed=SEEDS, link=LINKS)
 def test_shares_are_the_aumann_shapley_integral_and_the_shapley_value(seed, link):
     model, _, (a, b) = two_rows(seed, n_clauses=4, link=link, T=1)
-    shares = split(model, a, b).clauses
+    shares = split(model, a, b).terms
     qa, qb = model.machine_.firing_at(np.stack([a, b]))
     # a fine midpoint rule along the path
     t = (np.arange(400) + 0.5) / 400
@@ -121,18 +126,18 @@ def explained_pair(calibration, link, wanted, rows):
 def test_shares_add_up_to_the_change_and_turn_round_with_it(rows, link, calibration, wanted):
     there, back, raw = explained_pair(calibration, link, wanted, rows)
     if abs(raw[1] - raw[0]) >= 1e-9:
-        assert abs(there.shares.sum() - there.change) < 1e-9
+        assert abs(scaled(there).terms.sum() - there.change) < 1e-9
     sign = 1 if wanted == 1 else -1
-    assert abs(there.raw.clauses.sum() - sign * (raw[1] - raw[0])) < 1e-9
-    np.testing.assert_allclose(there.shares, -back.shares, atol=1e-9)
-    np.testing.assert_allclose(there.by_feature.sum(axis=0), there.shares, atol=1e-9)
+    assert abs(there.raw.terms.sum() - sign * (raw[1] - raw[0])) < 1e-9
+    np.testing.assert_allclose(scaled(there).terms, -scaled(back).terms, atol=1e-9)
+    np.testing.assert_allclose(scaled(there).features.sum(axis=1), scaled(there).terms, atol=1e-9)
     still = there.start.cells == there.end.cells
-    np.testing.assert_allclose(there.by_feature[still], 0, atol=1e-15)
-    assert (there.shares[there.start.firing == there.end.firing] == 0).all()
+    np.testing.assert_allclose(scaled(there).features[:, still], 0, atol=1e-15)
+    assert (scaled(there).terms[there.start.firing == there.end.firing] == 0).all()
     assert ("raw confidence" in there.note) == (calibration is not None)
     # what people are shown adds up too: to the change, or to the raw one, as the note says
     told = there.changes().share.sum()
-    assert told == pytest.approx(there.shown.clauses.sum(), abs=1e-9)
+    assert told == pytest.approx(there.shown.terms.sum(), abs=1e-9)
     is_raw = "which changes by" in there.note
     assert told == pytest.approx(sign * (raw[1] - raw[0]) if is_raw else there.change, abs=1e-9)
 
@@ -157,8 +162,8 @@ def test_where_a_calibrator_jumps_people_see_raw_shares():
     asked = places(Recourse(jumping), points)
     there = explain(asked, *asked.all)
     assert "jumps" in there.note
-    assert abs(there.shares.sum() - there.change) < 1e-9
-    assert there.shown.clauses.sum() == pytest.approx(raw[near] - raw[0], abs=1e-9)
+    assert abs(scaled(there).terms.sum() - there.change) < 1e-9
+    assert there.shown.terms.sum() == pytest.approx(raw[near] - raw[0], abs=1e-9)
 
 
 def test_where_a_calibrator_is_flat_people_see_raw_shares():
@@ -175,7 +180,7 @@ def test_where_a_calibrator_is_flat_people_see_raw_shares():
         else:
             assert "scaled to the change" in there.note
             continue
-        np.testing.assert_array_equal(there.shown.clauses, there.raw.clauses)
+        np.testing.assert_array_equal(there.shown.terms, there.raw.terms)
         assert there.note in repr(there)
         assert there.note in there._repr_html_()
     assert flat > 0
@@ -190,8 +195,8 @@ def test_a_clause_that_does_not_change_gets_nothing(seed, link):
     inclusion[0, np.isin(owners, np.flatnonzero(a != b))] = 0.0
     conclude(model, inclusion)
     shares = split(model, a, b)
-    assert shares.clauses[0] == 0
-    np.testing.assert_array_equal(shares.features[:, 0], 0)
+    assert shares.terms[0] == 0
+    np.testing.assert_array_equal(shares.features[0], 0)
 
 
 @law
@@ -204,7 +209,7 @@ def test_feature_shares_are_the_integral_of_the_clauses_slope(seed, link):
     qa, qb = model.machine_.firing_at(np.stack([a, b]))
     t = (np.arange(400) + 0.5) / 400
     slope = np.mean([plain_slopes(model, qa + s * (qb - qa)) for s in t], axis=0)
-    np.testing.assert_allclose(split(model, a, b).features, slope * by_feature(fa, fb), atol=1e-5)
+    np.testing.assert_allclose(split(model, a, b).features.T, slope * by_feature(fa, fb), atol=1e-5)
 
 
 def test_a_clause_whose_features_cancel_is_integrated_exactly():
@@ -227,7 +232,7 @@ def test_a_clause_whose_features_cancel_is_integrated_exactly():
     fa, fb = model.clauses().factors_at(np.stack([a, b]))
     expected = slope * by_feature(fa, fb)
     assert np.abs(expected[:, 0]).max() > 0.05
-    np.testing.assert_allclose(split(model, a, b).features, expected, atol=1e-6)
+    np.testing.assert_allclose(split(model, a, b).features.T, expected, atol=1e-6)
 
 
 @law
@@ -447,8 +452,8 @@ def test_a_tsetlin_machine_is_explained_too():
     assert len(refused)
     result = recourse.find(refused.iloc[0], confidence=0.5)
     why = result.explain()
-    assert abs(why.shares.sum() - why.change) < 1e-9
-    np.testing.assert_allclose(why.by_feature.sum(axis=0), why.shares, atol=1e-12)
+    assert abs(scaled(why).terms.sum() - why.change) < 1e-9
+    np.testing.assert_allclose(scaled(why).features.sum(axis=1), scaled(why).terms, atol=1e-12)
 
 
 def test_a_comparison_holds_what_the_result_says_of_each_option():

@@ -116,15 +116,15 @@ def test_shares_are_shapley_s_values_and_add_up_to_the_change(kind):
             here, there = score(recourse, a), score(recourse, b)
             assert why.ends == pytest.approx((here, there), abs=1e-9 * size)
             assert why.feature_shares.sum() == pytest.approx(there - here, abs=1e-9 * size)
-            assert why.change == pytest.approx(why.shares.sum(), abs=1e-9 * size)
+            assert why.change == pytest.approx(why.raw.terms.sum(), abs=1e-9 * size)
             np.testing.assert_allclose(why.feature_shares, value, atol=1e-9 * size)
-            np.testing.assert_allclose(why.shares, -back.shares, atol=1e-12 * size)
+            np.testing.assert_allclose(why.raw.features, -back.raw.features, atol=1e-12 * size)
             np.testing.assert_allclose(
-                why.shares.sum(axis=1), why.end.terms - why.start.terms, atol=1e-12 * size
+                why.raw.features.sum(axis=1), why.end.terms - why.start.terms, atol=1e-12 * size
             )
-            assert not why.shares[~why.points.parts.uses].any()
+            assert not why.raw.features[~why.points.parts.uses].any()
             several += moved > 1
-            together += (np.count_nonzero(np.abs(why.shares) > 1e-9, axis=1) > 1).any()
+            together += (np.count_nonzero(np.abs(why.raw.features) > 1e-9, axis=1) > 1).any()
     assert several > 10
     assert together > 0 or kind == "points"  # features that act together within a tree
 
@@ -241,7 +241,7 @@ def test_an_explanation_says_the_same_in_words_tables_and_json(kind):
 def test_nothing_moves_between_a_point_and_itself():
     recourse, rows = a_sum("forest", 0)
     why = explained(recourse, rows[0], rows[0])
-    assert not why.shares.any()
+    assert not why.raw.features.any()
     assert why.movers() == []
     assert "none: no tree adds otherwise than before" in repr(why)
     assert why.to_frame().empty
@@ -272,7 +272,7 @@ def test_many_features_that_change_are_still_exact():
     recourse = Recourse(model, Schema(tuple(Feature(f"f{k}") for k in range(20))))
     why = explained(recourse, *X[[0, np.flatnonzero(model.predict(X) != model.predict(X)[0])[0]]])
     assert why.points.parts.uses.sum() > 12
-    assert why.change == pytest.approx(why.shares.sum(), abs=1e-12)
+    assert why.change == pytest.approx(why.raw.terms.sum(), abs=1e-12)
     orders = [rng.permutation(20) for _ in range(4000)]
     told = np.zeros((4000, 20))
     rows = np.array([

@@ -25,8 +25,7 @@ from trust_recourse.answers.plot import (
     surface_info,
     sweep_info,
 )
-from trust_recourse.answers.plot.frontier_plot import APART
-from trust_recourse.answers.plot.safety import COPIES, WITHIN, safety_words
+from trust_recourse.answers.plot.frontier_plot import APART, COPIES, WITHIN, safety_words
 from trust_recourse.answers.robustness import _binomial
 from trust_recourse.io.wording import floored
 from trust_recourse.report import expected_calibration_error, reliability_curve

@@ -1,37 +1,185 @@
-"""A change of a Tsetlin machine's confidence, explained: by values, by clauses and by automata.
+"""A Tsetlin machine of two classes explained: by values, by clauses and by automata.
 
-Shares are of the raw confidence. With a calibrator they are scaled to the calibrated change; where
-that says little, because the raw confidence hardly moves or the calibrated one has a plateau or a
-jump there, people are shown the raw shares.
+A clause *carries* a point if what it states holds there. It would fall silent there if a literal
+that is false at the point belonged to it: the chance of any is how likely it is to *tighten*, and a
+clause that carries a point and tightens with at least the chance `FRAGILE` is *fragile* there.
+
+The raw confidence M is a smooth function of the clauses' firing probabilities q_j, so its change
+from a to b splits exactly:
+
+    share_j = (q_j(b) − q_j(a)) · D_j,   D_j = ∫₀¹ ∂M/∂q_j along the straight path in q
+
+the Aumann–Shapley value of "clause j moves from a to b"; the model's link knows the D_j in closed
+form. By votes M is multilinear, and it is the Shapley value too. q_j + E_j is a product over
+features, whose change splits by the logarithmic mean Λ_j:
+
+    share_jf = D_j · Λ_j · log(F_jf(b) / F_jf(a))
+
+With a calibrator shares are scaled to the calibrated change; where that says little, because the
+raw confidence hardly moves or the calibrated one has a plateau or a jump there, people are shown
+the raw shares.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from trust_recourse.answers.explain.explanation import (
     FRAGILE,
+    STEEP,
     STILL,
+    Asked,
     Explanation,
     Mover,
+    Place,
+    Places,
+    Shares,
     moved_by,
     records,
 )
-from trust_recourse.answers.explain.points import NAMED, RulePlace, RulePlaces, Tightening
-from trust_recourse.answers.explain.shares import Floats, Shares
-from trust_recourse.io.wording import floored
+from trust_recourse.io.arrays import Bools, Cells, Floats
+from trust_recourse.io.wording import floored, signed
+from trust_recourse.models.log_mean import by_feature
+from trust_recourse.models.seam import of_class
 
 if TYPE_CHECKING:
-    from trust_recourse.models.tsetlin.clauses import Bools
+    from trust_recourse.answers.recourse import Recourse
+    from trust_recourse.models.tsetlin.clauses import Clauses
 
-STEEP = 10.0  # a calibrator that stretches the raw change further has a jump there
+NAMED = 0.01  # literals that belong to a clause less likely are not named
 NAMES = 3  # literals named that may silence a rule
+
+
+@dataclass(frozen=True, eq=False)
+class RulePlace(Place):
+    """A point, and what the model's clauses do there."""
+
+    cells: Cells
+    holds: Bools  # (C,) whether a clause carries this point
+    tightens: Floats  # (C,) the chance that some literal false here belongs to the clause
+    true: Bools  # (2o,) which literals hold here
+
+    @property
+    def firing(self) -> Floats:
+        """(C,): q_j."""
+        return self.terms
+
+    @property
+    def silence(self) -> float:
+        """The probability that no clause fires: confidence that rests on it is not support."""
+        return float(np.prod(1.0 - self.firing))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {**super().to_dict(), "none_fires": self.silence}
+
+
+class Tightening(NamedTuple):
+    """A literal that may belong to a clause, and the points at which it would silence it."""
+
+    clause: int
+    literal: str
+    probability: float
+    breaks: dict[str, float]  # name of a point that the clause carries → its confidence then
+    spares: tuple[str, ...]  # points that the clause carries and that meet the literal
+    misses: tuple[str, ...]  # those of `breaks` that would then miss their target
+
+    @property
+    def sentence(self) -> str:
+        """The same, as a case worker could read it out."""
+        short = dict.fromkeys(self.misses, ", short of its target")
+        silent = ", ".join(
+            f"{name} (confidence then {floored(then)}{short.get(name, '')})"
+            for name, then in self.breaks.items()
+        )
+        meet = "meet" if len(self.spares) > 1 else "meets"
+        met = f", while {' and '.join(self.spares)} {meet} that" if self.spares else ""
+        return (
+            f"rule {self.clause} may also ask for {self.literal}, with probability "
+            f"{self.probability:.3f}; it is then silent at {silent}{met}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RulePlaces(Places):
+    """Several points of a Tsetlin machine."""
+
+    all: tuple[RulePlace, ...]
+
+    @classmethod
+    def of(cls, recourse: Recourse, points: Sequence[Asked]) -> RulePlaces:
+        """Ask the model's clauses about points."""
+        clauses = recourse.model.clauses()
+        cells = recourse.score.grid.cells(np.array([codes for _, _, codes, _, _ in points]))
+        confidence = recourse.score.at(cells).tolist()
+        firing = recourse.model.machine_.firing_at(cells)
+        holds, true = clauses.hold(cells), clauses.true(cells)
+        tightens = np.clip(1.0 - (firing + clauses.empty), 0.0, 1.0)
+        told = zip(
+            points, confidence, confidence, firing, cells, holds, tightens, true, strict=True
+        )
+        return cls(recourse, tuple(RulePlace(*point, *more) for point, *more in told))
+
+    def explain(self, start: Place, end: Place, fragile: float) -> Explanation:
+        """Explain the change in confidence; with a calibrator the raw shares have a factor."""
+        assert isinstance(start, RulePlace)
+        assert isinstance(end, RulePlace)
+        raw = split(self.recourse.model, start.cells, end.cells)
+        sign = 1.0 if self.recourse.wanted_at == 1 else -1.0
+        moved = sign * float(raw.terms.sum())
+        factor = 1.0
+        if self.recourse.model.calibrator_ is not None and abs(moved) >= STILL:
+            factor = (end.confidence - start.confidence) / moved
+        shares = Shares(sign * raw.terms, sign * raw.features)
+        return RuleExplanation(self, start, end, shares, factor, fragile)
+
+    @cached_property
+    def clauses(self) -> Clauses:
+        """The model's clauses, in the words of the person's schema."""
+        made: Clauses = self.recourse.model.clauses()
+        return made.worded(self.recourse.schema)
+
+    @property
+    def supports(self) -> Bools:
+        """(C,): the clauses that vote for the wanted class, and move its confidence."""
+        votes_for = (self.clauses.polarity > 0) == (self.recourse.wanted_at == 1)
+        return np.asarray(votes_for & self.clauses.link.counts)
+
+    def table(self) -> pd.DataFrame:
+        """Clause × point: firing probabilities, and in the last row that no clause fires."""
+        index = pd.Index([*range(len(self.clauses.empty)), "none fires"], name="clause")
+        columns = {place.name: [*place.firing, place.silence] for place in self.all}
+        return pd.DataFrame(columns, index=index)
+
+    @cached_property
+    def without(self) -> dict[str, Floats]:
+        """Confidence at each point if a clause were silent there, for each clause."""
+        q = np.array([place.firing for place in self.all])
+        raw = self.clauses.link.without(q)
+        yes = self.recourse.model.machine_.calibrated(raw.ravel()).reshape(q.shape)
+        confidence = of_class(yes, self.recourse.wanted_at)
+        return {place.name: row for place, row in zip(self.all, confidence, strict=True)}
+
+    def tightenings(self, place: RulePlace, fragile: float = FRAGILE) -> list[Tightening]:
+        """What may silence the clauses that carry a point and vote for it, the likeliest first."""
+        clauses, names, found = self.clauses, self.clauses.names, []
+        carry = place.holds & self.supports & (place.tightens >= fragile)
+        likely = ~place.true & (clauses.inclusion >= NAMED)
+        for j, k in np.argwhere(carry[:, None] & likely).tolist():
+            carried = [each for each in self.all[1:] if each.holds[j]]
+            then = {p.name: float(self.without[p.name][j]) for p in carried if not p.true[k]}
+            targets = {p.name: p.target for p in carried if p.name in then and p.target}
+            missed = tuple(name for name, of in targets.items() if not of.met(then[name]))
+            spared = tuple(p.name for p in carried if p.true[k])
+            probability = float(clauses.inclusion[j, k])
+            found.append(Tightening(j, names[k], probability, then, spared, missed))
+        return sorted(found, key=lambda each: -each.probability)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,8 +193,6 @@ class RuleExplanation(Explanation):
     points: RulePlaces
     start: RulePlace
     end: RulePlace
-    raw: Shares  # of the change in the wanted class's raw confidence
-    factor: float  # that scales them to the change in confidence
     line: float = FRAGILE  # from which chance to tighten on a clause is fragile
 
     noun: ClassVar[str] = "rule"
@@ -55,37 +201,16 @@ class RuleExplanation(Explanation):
     score: ClassVar[str] = "confidence"
 
     @property
-    def ends(self) -> tuple[float, float]:
-        """The confidence at the start and at the end."""
-        return self.start.confidence, self.end.confidence
-
-    @property
     def level(self) -> float:
         """The decision threshold itself."""
         return self.threshold
-
-    @property
-    def shares(self) -> Floats:
-        """(C,): each clause's share of the change in confidence."""
-        return self.raw.clauses * self.factor
-
-    @property
-    def by_feature(self) -> Floats:
-        """(F, C): each feature's share in that of each clause."""
-        return self.raw.features * self.factor
-
-    @property
-    def shown(self) -> Shares:
-        """The shares that people are shown: raw where scaled ones would say little; see `note`."""
-        scale = self.factor if 0 < abs(self.factor) <= STEEP else 1.0
-        return Shares(self.raw.clauses * scale, self.raw.features * scale)
 
     @property
     def note(self) -> str:
         """What a calibrated model's shares are shares of; '' for any other."""
         if self.points.recourse.model.calibrator_ is None:
             return ""
-        moved = float(self.raw.clauses.sum())
+        moved = float(self.raw.terms.sum())
         raw = f"shares of the raw confidence, which changes by {moved:+.3f}"
         if abs(moved) < STILL:
             return f"{raw}: as a whole it does not move"
@@ -98,7 +223,7 @@ class RuleExplanation(Explanation):
     @property
     def protected(self) -> list[str]:
         """The protected features, by title, that a rule with a share here depends on."""
-        depends = self.points.clauses.depends[:, np.abs(self.shown.clauses) > STILL]
+        depends = self.points.clauses.depends[:, np.abs(self.shown.terms) > STILL]
         features = enumerate(self.points.recourse.schema)
         return [each.title for f, each in features if each.protected and depends[f].any()]
 
@@ -124,11 +249,6 @@ class RuleExplanation(Explanation):
         )
         return {"carrying": carrying, "fragile": fragile, "silence": self.end.silence}
 
-    @property
-    def feature_shares(self) -> Floats:
-        """(F,): over all clauses."""
-        return np.asarray(self.shown.features.sum(axis=1))
-
     def to_frame(self) -> pd.DataFrame:
         """One row per clause, the greatest share first; `moved_by` is the feature that did most.
 
@@ -140,8 +260,8 @@ class RuleExplanation(Explanation):
         table = table.assign(
             before=self.start.firing,
             after=self.end.firing,
-            share=self.shown.clauses,
-            moved_by=[moved_by(schema, shares) for shares in self.raw.features.T],
+            share=self.shown.terms,
+            moved_by=[moved_by(schema, shares) for shares in self.raw.features],
             holds=self.end.holds,
             carries=self.carrying,
             tightens=self.end.tightens,
@@ -157,15 +277,19 @@ class RuleExplanation(Explanation):
         missing for categories.
         """
         clauses = self.points.clauses
-        schema, slack = self.points.recourse.schema, _slack(self)
+        literal, schema = clauses.literals, self.points.recourse.schema
+        room = literal.limits - self.end.codes[literal.owners]
+        slack = np.where(np.arange(len(room)) < literal.n_literals, room, 0.0 - room)
         wanted = clauses.inclusion >= least
         if clause is not None:
-            wanted &= (np.arange(len(wanted)) == _clause(self, clause))[:, None]
+            if not 0 <= clause < len(wanted):
+                raise IndexError(f"clause {clause}: there are {len(wanted)}, counted from 0")
+            wanted &= (np.arange(len(wanted)) == clause)[:, None]
         j, k = np.nonzero(wanted)
         table = {
             "clause": j,
             "literal": [clauses.names[each] for each in k],
-            "feature": [schema[int(f)].title for f in clauses.literals.owners[k]],
+            "feature": [schema[int(f)].title for f in literal.owners[k]],
             "probability": clauses.inclusion[j, k],
             "before": self.start.true[k],
             "after": self.end.true[k],
@@ -192,25 +316,35 @@ class RuleExplanation(Explanation):
 
     # ------------------------------------------------------------ for people
 
+    def told(self, share: float) -> str:
+        """A share for people."""
+        return signed(share)
+
     @property
     def bars(self) -> Floats:
         """(C,): the clauses' shares."""
-        return self.shown.clauses
+        return self.shown.terms
 
     def bar_label(self, at: int) -> str:
         """A clause's number, the class it votes for, and its statement."""
-        return f"rule {at} (for {self.points.clauses.votes_for[at]}): {self.rule(at)}"
+        clauses = self.points.clauses
+        return f"rule {at} (for {clauses.votes_for[at]}): {clauses.words[at]}"
 
     def movers(self, least: float = STILL) -> list[Mover]:
-        """The clauses with at least so great a share, the greatest first."""
-        shares = self.shown.clauses
-        order = [int(j) for j in np.argsort(-np.abs(shares), kind="stable")]
-        several = len(self.changes()) > 1
-        return [_mover(self, j, several) for j in order if abs(shares[j]) > least]
+        """The clauses with at least so great a share, the greatest first.
 
-    def rule(self, j: int) -> str:
-        """A clause in words."""
-        return self.points.clauses.words[_clause(self, j)]
+        Where several features change, each is told with the one that moved it most.
+        """
+        shares, clauses, schema = self.shown.terms, self.points.clauses, self.points.recourse.schema
+        several = len(self.changes()) > 1
+        found = []
+        for j in np.argsort(-np.abs(shares), kind="stable").tolist():
+            if abs(shares[j]) > least:
+                by = f" by {moved_by(schema, self.raw.features[j])}" if several else ""
+                moves = f"{self.start.firing[j]:.2f} → {self.end.firing[j]:.2f}{by}"
+                name = f"rule {j} for {clauses.votes_for[j]!r}"
+                found.append(Mover(j, name, clauses.words[j], moves, float(shares[j])))
+        return found
 
     def support_lines(self) -> Iterator[str]:
         """What the end point rests on, rule by rule."""
@@ -227,43 +361,14 @@ class RuleExplanation(Explanation):
         silent = f"{self.start.silence:.2f} → {self.end.silence:.2f}"
         yield f"That no rule fires at all has the probability {silent}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values, for JSON."""
-        table = self.to_frame().reset_index()
+    def _details(self) -> dict[str, Any]:
+        """The clauses and their automata, as `to_dict` has them."""
         return {
-            "from": self.start.to_dict(),
-            "to": self.end.to_dict(),
-            "change": self.change,
-            "note": self.note,
-            "protected": self.protected,
-            "changes": records(self.changes()),
-            "clauses": records(table),
+            "clauses": records(self.to_frame().reset_index()),
             "literals": records(self.literals()),
             "stricter": records(self.stricter()),
             "tightenings": [each._asdict() for each in self.tightenings],
         }
-
-
-def _clause(why: RuleExplanation, j: int) -> int:
-    if not 0 <= j < len(why.shares):
-        raise IndexError(f"clause {j}: there are {len(why.shares)}, counted from 0")
-    return j
-
-
-def _slack(why: RuleExplanation) -> Floats:
-    literals = why.points.clauses.literals
-    room = literals.limits - why.end.codes[literals.owners]
-    return np.where(np.arange(len(room)) < literals.n_literals, room, 0.0 - room)
-
-
-def _mover(why: RuleExplanation, j: int, several: bool) -> Mover:
-    """A clause that moved the confidence; by what, where several features change."""
-    schema, votes_for = why.points.recourse.schema, why.points.clauses.votes_for[j]
-    by = f" by {moved_by(schema, why.raw.features[:, j])}" if several else ""
-    return Mover(
-        j, f"rule {j} for {votes_for!r}", why.rule(j),
-        f"{why.start.firing[j]:.2f} → {why.end.firing[j]:.2f}{by}", float(why.shown.clauses[j]),
-    )  # fmt: skip
 
 
 def _fragile_lines(why: RuleExplanation) -> Iterator[str]:
@@ -281,3 +386,36 @@ def _fragile_lines(why: RuleExplanation) -> Iterator[str]:
             f"{why.end.tightens[j]:.3f} for any; silent then, {then}"
             + (", short of its target" if short else "")
         )
+
+
+def split(model: Any, a: Cells, b: Cells) -> Shares:
+    """Split the change of M(`classes_[1]`) between two rows of cells over clauses and features.
+
+    >>> import numpy as np
+    >>> from trust_recourse import PTMClassifier, haberman
+    >>> X, y = haberman()
+    >>> model = PTMClassifier(epochs=5, random_state=0).fit(X, y)
+    >>> a, b = model.machine_.grid.cells(model.schema_.encode(X.iloc[:2]))
+    >>> change = float(np.diff(model.raw_confidence(X.iloc[:2]))[0])
+    >>> abs(float(split(model, a, b).terms.sum()) - change) < 1e-9
+    True
+    """
+    clauses, both = model.clauses(), np.stack([a, b])
+    q = model.machine_.firing_at(both)
+    mean_slope = clauses.link.mean_slopes(*q)
+    features = mean_slope * by_feature(*clauses.factors_at(both))
+    return Shares(mean_slope * (q[1] - q[0]), features.T)
+
+
+def feature_shares(model: Any, wanted: int, own: Floats, others: Floats) -> Floats:
+    """(N, F): each feature's share in the change of the score from one row of codes to each other.
+
+    The score is the raw confidence of a machine, or the sum of its terms of any other model; it is
+    that of the class at `wanted`. A row's shares add up to what its score is more.
+    """
+    if not hasattr(model, "clauses"):
+        parts = model.parts_of(wanted)
+        return np.array([parts.shares(own, row).sum(axis=0) for row in others])
+    a, *rest = model.machine_.grid.cells(np.concatenate([own[None], others]))
+    sign = 1.0 if wanted == 1 else -1.0
+    return np.array([sign * split(model, a, b).features.sum(axis=0) for b in rest])

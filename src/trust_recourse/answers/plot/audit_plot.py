@@ -9,23 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trust_recourse.answers.plot.style import (
-    BLACK,
-    BLUE,
-    GREY,
-    LINES,
-    SIZE,
-    SMALL,
-    WHITE,
-    legend,
-    new_axes,
-    note,
-    panels,
-    plain_frame,
-    shortened,
-    titled,
-    wrapped,
-)
+from trust_recourse.answers.plot import style
 from trust_recourse.io.scalars import Floats
 from trust_recourse.io.wording import level, significant
 
@@ -53,7 +37,7 @@ def _drawn(part: GroupedPart, most: int = DRAWN) -> tuple[list[MeasuredGroup], i
 
 def _label(name: str, people: int, what: str) -> str:
     """A group's name, not too long, and in brackets that no line breaks apart how many it is of."""
-    return f"{shortened(name, NAMED)} " + f"({people:,} {what})".replace(" ", "\u00a0")
+    return f"{style.shortened(name, NAMED)} " + f"({people:,} {what})".replace(" ", "\u00a0")
 
 
 def _without(left_out: int) -> str:
@@ -98,22 +82,24 @@ def curves_info(audit: Audit, part: int = 0) -> CurvesInfo:
 def draw_curves(info: CurvesInfo, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
     """Draw the curves with bands of 95%: all on one panel, or each beside the reference."""
     names = list(info.groups)
+    asked = f"What a cost buys the refused, by {info.by} (confidence {level(info.confidence)})"
+    title = asked + _without(info.left_out)
     if len(names) <= TOGETHER:
-        drawn = panels(axes, 1, 1)
+        drawn = style.panels(axes, 1, 1)
         for at, name in enumerate(names):
-            _draw_curve(drawn[0], info, name, LINES[at])
-        drawn[0].set_title(titled(_curves_title(info)), fontsize="medium")
+            _draw_curve(drawn[0], info, name, style.LINES[at])
+        drawn[0].set_title(style.titled(title), fontsize="medium")
     else:
         others = [name for name in names if name != info.reference]
-        drawn = _small_panels(axes, len(others), SIZE[0] * 1.25, 2.3)
+        drawn = _small_panels(axes, len(others), style.SIZE[0] * 1.25, 2.3)
         for ax, name in zip(drawn, others, strict=True):
             if info.reference in info.groups:
-                _draw_curve(ax, info, info.reference, (GREY, "", "--"))
-            _draw_curve(ax, info, name, (BLUE, "", "-"), label="the group of the panel")
-            ax.set_title(titled(info.labels[name], 30), fontsize=SMALL)
-        drawn[0].figure.suptitle(titled(_curves_title(info), 70), fontsize="medium")
+                _draw_curve(ax, info, info.reference, (style.GREY, "", "--"))
+            _draw_curve(ax, info, name, (style.BLUE, "", "-"), label="the group of the panel")
+            ax.set_title(style.titled(info.labels[name], 30), fontsize=style.SMALL)
+        drawn[0].figure.suptitle(style.titled(title, 70), fontsize="medium")
     for ax in drawn:
-        plain_frame(ax)
+        style.plain_frame(ax)
         ax.set_ylim(-0.02, 1.02)
         ax.set_xlim(0.0, max(float(info.grid[-1]), 1e-9))
     for ax in drawn[-ACROSS:]:
@@ -121,18 +107,13 @@ def draw_curves(info: CurvesInfo, axes: Sequence[Axes] | None = None) -> tuple[A
     for ax in drawn[:: ACROSS if len(drawn) > 1 else 1]:
         ax.set_ylabel("share of the refused\nwho are then accepted", fontsize=9)
     if not names:
-        note(drawn[0], "nobody is refused")
-    legend(drawn, own=axes is None)
+        style.note(drawn[0], "nobody is refused")
+    style.legend(drawn, own=axes is None)
     return tuple(drawn)
 
 
-def _curves_title(info: CurvesInfo) -> str:
-    asked = f"What a cost buys the refused, by {info.by} (confidence {level(info.confidence)})"
-    return asked + _without(info.left_out)
-
-
-def _draw_curve(ax: Axes, info: CurvesInfo, name: str, style: Any, label: str = "") -> None:
-    colour, _, dashes = style
+def _draw_curve(ax: Axes, info: CurvesInfo, name: str, look: Any, label: str = "") -> None:
+    colour, _, dashes = look
     share, low, high = info.groups[name]
     ax.fill_between(info.grid, low, high, step="post", color=colour, alpha=0.16, linewidth=0)
     ax.step(
@@ -144,10 +125,10 @@ def _draw_curve(ax: Axes, info: CurvesInfo, name: str, style: Any, label: str = 
 def _small_panels(axes: Sequence[Axes] | None, count: int, wide: float, tall: float) -> list[Axes]:
     """The axes given, or a grid so wide, with rows so tall, whose other places are left empty."""
     if axes is not None:
-        return panels(axes, 1, count)
+        return style.panels(axes, 1, count)
     columns = min(ACROSS, count)
     rows = math.ceil(count / columns)
-    drawn = list(new_axes((wide, tall * rows + 0.9), rows, columns, sharex=True, sharey=True))
+    drawn = list(style.new_axes((wide, tall * rows + 0.9), rows, columns, sharex=True, sharey=True))
     for ax in drawn[count:]:
         ax.set_axis_off()
     for ax in drawn[:count]:
@@ -187,51 +168,46 @@ def forest_info(audit: Audit, part: int = 0) -> ForestInfo:
     groups, left_out = _drawn(told)
     drawn = {each.group.name for each in groups}
     chosen = [each for each in told.comparisons if each.measure in WORDS and each.group in drawn]
-    rows, few, clear = {}, set(), set()
+    rows = {}
     for each in chosen:
         scale = 100.0 if each.measure in POINTS else 1.0
         low, high = each.difference.interval
         at = (each.measure, each.group)
         rows[at] = (scale * each.difference.value, scale * low, scale * high)
-        few |= {at} if each.few else set()
-        clear |= {at} if each.clear else set()
     told_of = {group for (_, group), row in rows.items() if np.isfinite(row[0])}
     names = tuple(dict.fromkeys(each.group for each in chosen if each.group in told_of))
     cap = "the cap" if np.isnan(told.cap) else significant(told.cap, 3)
     measures = {measure: words.format(cap=cap) for measure, words in WORDS.items()}
-    return ForestInfo(
-        told.title, told.reference, names, measures, rows, frozenset(few), frozenset(clear),
-        left_out,
-    )  # fmt: skip
+    few = frozenset((each.measure, each.group) for each in chosen if each.few)
+    clear = frozenset((each.measure, each.group) for each in chosen if each.clear)
+    return ForestInfo(told.title, told.reference, names, measures, rows, few, clear, left_out)
 
 
 def draw_forest(info: ForestInfo, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
     """Draw a panel for each measure: the difference of each group, with its interval of 95%."""
     if axes is None:
         tall = 2 * (0.34 * max(len(info.groups), 1) + 1.0) + 0.9
-        drawn = list(new_axes((SIZE[0] * 1.15, tall), 2, 2, sharey=True))
+        drawn = list(style.new_axes((style.SIZE[0] * 1.15, tall), 2, 2, sharey=True))
     else:
-        drawn = panels(axes, 1, len(info.measures))
+        drawn = style.panels(axes, 1, len(info.measures))
     places = range(len(info.groups))
+    names = [style.wrapped(style.shortened(g, 2 * NAMED), NAMED) for g in info.groups]
     for ax, (measure, words) in zip(drawn, info.measures.items(), strict=True):
-        plain_frame(ax)
+        style.plain_frame(ax)
         for place, group in zip(places, info.groups, strict=True):
             _draw_difference(ax, info, place, (measure, group))
-        ax.set_yticks(
-            list(places), [wrapped(shortened(g, 2 * NAMED), NAMED) for g in info.groups],
-            fontsize=SMALL,
-        )  # fmt: skip
+        ax.set_yticks(list(places), names, fontsize=style.SMALL)
         ax.set_ylim(len(info.groups) - 0.4, -0.6)
         ax.locator_params(axis="x", nbins=6)
-        ax.set_title(titled(words, 40), fontsize=9)
+        ax.set_title(style.titled(words, 40), fontsize=9)
         if not any(np.isfinite(info.rows[measure, g][0]) for g in info.groups):
-            note(ax, "nothing to compare")
+            style.note(ax, "nothing to compare")
             ax.set_xticks([])
         else:
-            ax.axvline(0.0, color=BLACK, linewidth=1.0, zorder=1)
+            ax.axvline(0.0, color=style.BLACK, linewidth=1.0, zorder=1)
     words = f"Differences by {info.by}, from the group “{info.reference}”{_without(info.left_out)}"
-    drawn[0].figure.suptitle(titled(words, 70), fontsize="medium")
-    legend(drawn, own=axes is None)
+    drawn[0].figure.suptitle(style.titled(words, 70), fontsize="medium")
+    style.legend(drawn, own=axes is None)
     return tuple(drawn)
 
 
@@ -239,12 +215,12 @@ def _draw_difference(ax: Axes, info: ForestInfo, place: int, at: tuple[str, str]
     value, low, high = info.rows[at]
     if not np.isfinite(value):
         return
+    colour, mark, face, words = style.BLUE, "o", style.WHITE, "not clear"
     if at in info.few:
-        colour, mark, face, words = GREY, "x", GREY, "too few people: read nothing into it"
+        colour, mark, face = style.GREY, "x", style.GREY
+        words = "too few people: read nothing into it"
     elif at in info.clear:
-        colour, mark, face, words = BLUE, "D", BLUE, "clear, all comparisons allowed for"
-    else:
-        colour, mark, face, words = BLUE, "o", WHITE, "not clear"
+        mark, face, words = "D", style.BLUE, "clear, all comparisons allowed for"
     ax.plot([low, high], [place, place], color=colour, linewidth=1.4, zorder=2)
     ax.plot(
         [value], [place], linestyle="none", marker=mark, markersize=6, color=colour,
@@ -289,26 +265,28 @@ def asked_info(audit: Audit, part: int = 0) -> AskedInfo:
 def draw_asked(info: AskedInfo, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
     """Draw a panel for each group: how many of those who can are asked to change what."""
     tall = 0.24 * max(len(info.features), 2) + 0.75
-    drawn = _small_panels(axes, max(len(info.groups), 1), SIZE[0] * 1.15, tall)
+    drawn = _small_panels(axes, max(len(info.groups), 1), style.SIZE[0] * 1.15, tall)
     places = np.arange(len(info.features))
     for ax, (name, told) in zip(drawn, info.groups.items(), strict=False):
-        plain_frame(ax)
-        ax.barh(places, told[:, 0], color=BLUE, height=0.62)
-        ax.hlines(places, told[:, 1], told[:, 2], color=BLACK, linewidth=1.2, label="95%")
+        style.plain_frame(ax)
+        ax.barh(places, told[:, 0], color=style.BLUE, height=0.62)
+        ax.hlines(places, told[:, 1], told[:, 2], color=style.BLACK, linewidth=1.2, label="95%")
         ax.set_yticks(
-            places, [wrapped(shortened(f, NAMED), NAMED) for f in info.features], fontsize=SMALL
+            places,
+            [style.wrapped(style.shortened(f, NAMED), NAMED) for f in info.features],
+            fontsize=style.SMALL,
         )
         ax.set_ylim(len(places) - 0.4, -0.6)
         ax.set_xlim(0, 1.12)
         ax.set_xticks([0.0, 0.5, 1.0])
-        ax.set_title(titled(info.labels[name], 26), fontsize=SMALL)
+        ax.set_title(style.titled(info.labels[name], 26), fontsize=style.SMALL)
         ax.xaxis.set_major_formatter(lambda x, _: f"{100 * x:.0f}%")
-        ax.xaxis.set_tick_params(labelsize=SMALL)
+        ax.xaxis.set_tick_params(labelsize=style.SMALL)
     if not info.groups:
         drawn[0].set_axis_off()
-        note(drawn[0], "nobody who is refused can reach the target")
+        style.note(drawn[0], "nobody who is refused can reach the target")
     words = f"What those who can are asked to change, by {info.by}{_without(info.left_out)}"
-    drawn[0].figure.suptitle(titled(words, 70), fontsize="medium")
+    drawn[0].figure.suptitle(style.titled(words, 70), fontsize="medium")
     return tuple(drawn)
 
 
@@ -333,7 +311,7 @@ def levels_info(audit: Audit, part: int = 0) -> LevelsInfo:
     if not told.sampled:
         raise ValueError("this audit did not ask the model; give it: Audit.of(..., model=model)")
     groups, labels = {}, {}
-    largest = {each.group.name for each in _drawn(told, len(LINES) - 1)[0]}
+    largest = {each.group.name for each in _drawn(told, len(style.LINES) - 1)[0]}
     for each in (each for each in told.sampled if each.group in largest):
         shares = [(s.reach.value, *s.reach.interval) for s in each.frontier]
         costs = [(s.mean_cost.value, *s.mean_cost.interval) for s in each.frontier]
@@ -346,13 +324,13 @@ def levels_info(audit: Audit, part: int = 0) -> LevelsInfo:
 
 def draw_levels(info: LevelsInfo, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
     """Draw the share that reaches each confidence, and below it what that costs those who do."""
-    drawn = panels(axes, 2, 1, 5.2, sharex=True)
+    drawn = style.panels(axes, 2, 1, 5.2, sharex=True)
     shift = 0.12 * float(np.min(np.diff(info.levels))) if len(info.levels) > 1 else 0.0
     for at, (name, label) in enumerate(info.labels.items()):
-        colour, mark, dashes = LINES[at]
+        colour, mark, dashes = style.LINES[at]
         x = np.array(info.levels) + (at - (len(info.groups) - 1) / 2) * shift / 2
         for ax, told in zip(drawn, info.groups[name], strict=True):
-            plain_frame(ax)
+            style.plain_frame(ax)
             ax.plot(
                 x, told[:, 0], color=colour, marker=mark, linestyle=dashes, linewidth=1.2,
                 markersize=4.5, label=label,
@@ -364,6 +342,6 @@ def draw_levels(info: LevelsInfo, axes: Sequence[Axes] | None = None) -> tuple[A
     drawn[1].set_ylabel(f"mean cost of those\nwho can ({info.cost})", fontsize=9)
     drawn[1].set_xlabel("confidence asked for")
     title = f"What more confidence takes, by {info.by}{_without(info.left_out)}"
-    drawn[0].set_title(titled(title), fontsize="medium")
-    legend(drawn, own=axes is None)
+    drawn[0].set_title(style.titled(title), fontsize="medium")
+    style.legend(drawn, own=axes is None)
     return tuple(drawn)

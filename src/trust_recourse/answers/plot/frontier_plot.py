@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from trust_recourse.answers.plot.safety import Safety, safeties, safety_words
-from trust_recourse.answers.plot.style import (
-    BLACK,
-    GREY,
-    SHADES,
-    SMALL,
-    VERMILION,
-    WHITE,
-    legend,
-    new_axes,
-    plain_frame,
-    wrapped,
-)
+from trust_recourse.answers.plot import style
 from trust_recourse.io.scalars import Floats
-from trust_recourse.io.wording import level
+from trust_recourse.io.wording import is_bound, level
 from trust_recourse.question import SLACK, Option, Status, Target
 
 if TYPE_CHECKING:
@@ -30,6 +19,9 @@ if TYPE_CHECKING:
 
     from trust_recourse.answers.result import Result
 
+Safety = Literal["noise", "radius"]
+COPIES = 1200  # for a shade or a height
+WITHIN = 3  # points between the share of so many copies and either end of its 95% interval
 APART = 0.025  # of the extent: a step nearer than this to the last dot would hide it
 SHOWN = ["cost", "confidence", "safety"]
 
@@ -56,6 +48,27 @@ class FrontierInfo:
     within_one: bool  # whether it is a probability
     cost: str
     wanted: Any
+
+
+def safeties(
+    result: Result, options: Sequence[Option], safety: Safety, sigma: float
+) -> list[float]:
+    """The safety of each: a result knows that of its own options, so it is asked as if of them."""
+    every = replace(result, options=tuple(options))
+    places = range(len(options))
+    if safety == "radius":
+        return [every.quick_radius(at) for at in places]
+    return [every.robustness(at, sigma, n_copies=COPIES).probability for at in places]
+
+
+def safety_words(safety: Safety, sigma: float, found: Sequence[float] = ()) -> str:
+    """What the numbers of `safeties` count; of some of them they are only proved lower bounds."""
+    if safety not in ("noise", "radius"):
+        raise ValueError(f"safety={safety!r}; expected 'noise' or 'radius'")
+    if safety == "radius":
+        least = ", or a proved lower bound" if any(map(is_bound, found)) else ""
+        return f"certified radius{least} (scaled units)"
+    return f"robustness under noise (σ\u00a0=\u00a0{sigma:g}, ±\u00a0{WITHIN}\u00a0points)"
 
 
 def frontier_info(
@@ -93,13 +106,12 @@ def frontier_info(
     steps.insert(2, "safety", np.nan)
     on_stairs = safeties(result, stairs, safety, sigma)
     steps.loc[chosen, "safety"] = on_stairs
-    columns = ["cost", "confidence", "target", "status"]
-    options = pd.DataFrame(
-        [(o.cost, o.confidence, o.target.confidence, str(o.status)) for o in result.options],
-        columns=columns,
-    )
     of_options = safeties(result, result.options, safety, sigma)
-    options["safety"] = of_options
+    found = zip(result.options, of_options, strict=True)
+    options = pd.DataFrame(
+        [(o.cost, o.confidence, o.target.confidence, str(o.status), safe) for o, safe in found],
+        columns=["cost", "confidence", "target", "status", "safety"],
+    )
     words = safety_words(safety, sigma, [*on_stairs, *of_options])
     met = {option.target for option in result.options}
     return FrontierInfo(
@@ -138,10 +150,11 @@ def _unbeaten(result: Result) -> pd.DataFrame:
     own = pd.DataFrame([result.factual], columns=list(schema.names))
     own.insert(0, "confidence", result.confidence)
     own.insert(0, "cost", 0.0)
-    names = list(own.columns)
-    tried = result.pareto()[names]
-    given = result.to_frame()[names]
-    tables = [table.astype(object) for table in (own, tried, given) if len(table)]
+    tables = [
+        table[list(own.columns)].astype(object)
+        for table in (own, result.pareto(), result.to_frame())
+        if len(table)
+    ]
     table = pd.concat(tables, ignore_index=True).sort_values(
         ["cost", "confidence"], ascending=[True, False], kind="stable", ignore_index=True
     )
@@ -156,12 +169,10 @@ def draw_frontier(info: FrontierInfo, ax: Axes | None = None) -> Axes:
     A ring with a number is an option of the result, counted from 1; the cheapest yes, if it is the
     only one, has no number.
     """
-    own = ax is None
-    (ax,) = new_axes() if ax is None else (ax,)
-    plain_frame(ax)
+    own, ax = ax is None, style.plain_axes(ax)
     steps = info.steps
-    end = _width(info)
-    line: dict[str, Any] = {"color": GREY, "linewidth": 1.2, "zorder": 2}
+    end = 1.06 * float(max([*steps["cost"], *info.options["cost"]])) or 1.0  # a little beyond all
+    line: dict[str, Any] = {"color": style.GREY, "linewidth": 1.2, "zorder": 2}
     if info.proved:
         last = steps.iloc[-1:].assign(cost=end) if info.complete else steps.iloc[:0]
         stairs = pd.concat([steps[SHOWN], last[SHOWN]])
@@ -170,21 +181,22 @@ def draw_frontier(info: FrontierInfo, ax: Axes | None = None) -> Axes:
         ax.plot(steps["cost"], steps["confidence"], linestyle=":", **line)
     _shaded(ax, info)
     if info.threshold is not None:
-        _decision(ax, info.threshold)
-    _person(ax, info)
+        ax.axhline(
+            info.threshold, color=style.VERMILION, linestyle="--", linewidth=1.2, zorder=1,
+            label=f"decision: yes from {level(info.threshold)}",
+        )  # fmt: skip
+    ax.scatter(
+        steps["cost"][:1], steps["confidence"][:1], marker="X", s=110, color=style.WHITE,
+        edgecolors=style.BLACK, linewidths=1.2, zorder=6, label="as they are", clip_on=False,
+    )  # fmt: skip
     _options(ax, info)
     ax.set_xlim(-0.03 * end, end)
     _missed(ax, info)
     ax.set_xlabel(f"cost of the change ({info.cost}, scaled units)")
-    ax.set_ylabel(wrapped(f"confidence in class {info.wanted!r}", 30))
+    ax.set_ylabel(style.wrapped(f"confidence in class {info.wanted!r}", 30))
     ax.set_title(_title(info), fontsize="medium")
-    legend([ax], own=own)
+    style.legend([ax], own=own)
     return ax
-
-
-def _width(info: FrontierInfo) -> float:
-    """Where the picture ends on the right: a little beyond all there is."""
-    return 1.06 * float(max([*info.steps["cost"], *info.options["cost"]])) or 1.0
 
 
 def _title(info: FrontierInfo) -> str:
@@ -204,26 +216,13 @@ def _shaded(ax: Axes, info: FrontierInfo) -> None:
     most = 1.0 if info.within_one else float(max([*finite, 0.0])) or 1.0
     dots = ax.scatter(
         every["cost"], every["confidence"], c=np.minimum(safety, most), vmin=0.0, vmax=most,
-        cmap=SHADES, s=46, edgecolors=BLACK, linewidths=0.7, zorder=4,
+        cmap=style.SHADES, s=46, edgecolors=style.BLACK, linewidths=0.7, zorder=4,
     )  # fmt: skip
-    ax.scatter([], [], color=GREY, s=46, edgecolors=BLACK, linewidths=0.7, label="a step")
-    endless = "max" if len(finite) < len(safety) else "neither"
-    ax.figure.colorbar(dots, ax=ax, label=wrapped(info.safety, 24), extend=endless, pad=0.02)
-
-
-def _decision(ax: Axes, threshold: float) -> None:
-    ax.axhline(
-        threshold, color=VERMILION, linestyle="--", linewidth=1.2, zorder=1,
-        label=f"decision: yes from {level(threshold)}",
-    )  # fmt: skip
-
-
-def _person(ax: Axes, info: FrontierInfo) -> None:
-    own = info.steps.iloc[0]
     ax.scatter(
-        [own["cost"]], [own["confidence"]], marker="X", s=110, color=WHITE, edgecolors=BLACK,
-        linewidths=1.2, zorder=6, label="as they are", clip_on=False,
-    )  # fmt: skip
+        [], [], color=style.GREY, s=46, edgecolors=style.BLACK, linewidths=0.7, label="a step"
+    )
+    endless = "max" if len(finite) < len(safety) else "neither"
+    ax.figure.colorbar(dots, ax=ax, label=style.wrapped(info.safety, 24), extend=endless, pad=0.02)
 
 
 def _options(ax: Axes, info: FrontierInfo) -> None:
@@ -234,7 +233,7 @@ def _options(ax: Axes, info: FrontierInfo) -> None:
     least = decided and options["status"][0] in (Status.OPTIMAL, Status.ALREADY_MET)
     ax.scatter(
         options["cost"], options["confidence"], marker="o", s=150, facecolors="none",
-        edgecolors=BLACK, linewidths=1.5, zorder=5,
+        edgecolors=style.BLACK, linewidths=1.5, zorder=5,
         label="the cheapest yes" if least else "an option of this result",
     )  # fmt: skip
     if least:
@@ -261,10 +260,10 @@ def _missed(ax: Axes, info: FrontierInfo) -> None:
     for target, status in info.missed.items():
         level = target.mode != "wins"
         if level:
-            ax.axhline(target.confidence, color=GREY, linestyle=":", linewidth=1.2, zorder=1)
+            ax.axhline(target.confidence, color=style.GREY, linestyle=":", linewidth=1.2, zorder=1)
         ax.annotate(
             f"{target.words}{more}: {why[status]}", (0.01, target.confidence if level else 0.01),
             xycoords=("axes fraction", "data" if level else "axes fraction"), xytext=(0, 2),
             textcoords="offset points",
-            fontsize=SMALL, color="#4D4D4D",
+            fontsize=style.SMALL, color="#4D4D4D",
         )  # fmt: skip

@@ -9,19 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from trust_recourse.answers.plot.style import (
-    BLACK,
-    BLUE,
-    GREY,
-    SKY,
-    VERMILION,
-    WHITE,
-    legend,
-    panels,
-    plain_frame,
-    titled,
-    wrapped,
-)
+from trust_recourse.answers.plot import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,51 +78,48 @@ def draw_reliability(info: ReliabilityInfo, axes: Sequence[Axes] | None = None) 
     `axes` are, if given, two for each curve: first all upper ones, then all lower ones.
     """
     count = len(info.curves)
-    drawn = panels(
+    drawn = style.panels(
         axes, 2, count, 4.4, sharex=True, sharey="row", gridspec_kw={"height_ratios": [3.2, 1]}
     )
     for at, (name, curve) in enumerate(info.curves.items()):
         upper, lower = drawn[at], drawn[count + at]
         _draw_curve(upper, curve)
         rows = int(curve["count"].sum())
-        title = f"{titled(name, 26, 1)}\nECE {info.ece[name]:.3f}, {rows} rows"
+        title = f"{style.titled(name, 26, 1)}\nECE {info.ece[name]:.3f}, {rows} rows"
         upper.set_title(title, fontsize="medium")
-        _draw_counts(lower, curve)
+        style.plain_frame(lower)
+        lower.bar(
+            curve["low"], curve["count"], curve["high"] - curve["low"], align="edge",
+            color=style.SKY, edgecolor=style.BLACK, linewidth=0.6,
+        )  # fmt: skip
     of_class = "" if info.label is None else f" of class {info.label!r}"
     drawn[0].set_ylabel("share that came true")
     drawn[count].set_ylabel("rows")
     for lower in drawn[count:]:
-        lower.set_xlabel(wrapped(f"predicted probability{of_class}", 34), fontsize=9)
-    legend(drawn, own=axes is None)
+        lower.set_xlabel(style.wrapped(f"predicted probability{of_class}", 34), fontsize=9)
+    style.legend(drawn, own=axes is None)
     return tuple(drawn)
 
 
 def _draw_curve(ax: Axes, curve: pd.DataFrame) -> None:
-    plain_frame(ax)
+    style.plain_frame(ax)
     said, came = curve["confidence"], curve["observed"]
-    ax.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1.0, zorder=2,
+    ax.plot([0, 1], [0, 1], color=style.GREY, linestyle="--", linewidth=1.0, zorder=2,
             label="perfectly calibrated")  # fmt: skip
     chance = "what chance allows (95%)"
-    ax.vlines(said, curve["least"], curve["most"], color=SKY, linewidth=6, alpha=0.6, label=chance)
-    ax.vlines(said, said, came, color=VERMILION, linewidth=1.6, zorder=3, label="gap")
-    ax.plot(
-        said, came, color=BLUE, marker="o", markersize=5, markeredgecolor=BLACK, linestyle="none",
-        zorder=4, label="a bin",
-    )  # fmt: skip
+    ax.vlines(
+        said, curve["least"], curve["most"], color=style.SKY, linewidth=6, alpha=0.6, label=chance
+    )
+    ax.vlines(said, said, came, color=style.VERMILION, linewidth=1.6, zorder=3, label="gap")
     few = curve[curve["count"] < FEW]
-    if len(few):
-        ax.plot(
-            few["confidence"], few["observed"], color=WHITE, marker="o", markersize=5,
-            markeredgecolor=BLACK, linestyle="none", zorder=5, label=f"of fewer than {FEW} rows",
-        )  # fmt: skip
+    for rows, colour, zorder, words in (
+        (curve, style.BLUE, 4, "a bin"),
+        (few, style.WHITE, 5, f"of fewer than {FEW} rows"),
+    ):
+        if len(rows):
+            ax.plot(
+                rows["confidence"], rows["observed"], color=colour, marker="o", markersize=5,
+                markeredgecolor=style.BLACK, linestyle="none", zorder=zorder, label=words,
+            )  # fmt: skip
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(-0.02, 1.02)
-
-
-def _draw_counts(ax: Axes, curve: pd.DataFrame) -> None:
-    plain_frame(ax)
-    width = curve["high"] - curve["low"]
-    ax.bar(
-        curve["low"], curve["count"], width, align="edge", color=SKY, edgecolor=BLACK,
-        linewidth=0.6,
-    )  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,12 +48,15 @@ def new_axes(
     return tuple(figure.subplots(rows, columns, squeeze=False, **shared).ravel())
 
 
+def plain_axes(ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
+    """The axes given, or new ones on a figure of this size, in a plain frame."""
+    made = new_axes(size)[0] if ax is None else ax
+    plain_frame(made)
+    return made
+
+
 def panels(
-    axes: Sequence[Axes] | None,
-    rows: int,
-    columns: int,
-    height: float = SIZE[1],
-    **shared: Any,
+    axes: Sequence[Axes] | None, rows: int, columns: int, height: float = SIZE[1], **shared: Any
 ) -> list[Axes]:
     """The axes given, if they are as many as needed, or new ones: row by row."""
     if axes is None:
@@ -77,11 +81,11 @@ def shortened(text: str, most: int) -> str:
 
 def numbered(ax: Axes, along: Feature, up: Feature) -> None:
     """Write the numbers on the axes as those of their features, without a common part left out."""
-    ax.xaxis.set_major_formatter(lambda x, _: _number(along, x))
-    ax.yaxis.set_major_formatter(lambda x, _: _number(up, x))
+    for axis, feature in ((ax.xaxis, along), (ax.yaxis, up)):
+        axis.set_major_formatter(partial(_number, feature))
 
 
-def _number(feature: Feature, x: float) -> str:
+def _number(feature: Feature, x: float, _: object) -> str:
     return marked(feature, x, significant(x, 10).replace(",", ""))
 
 

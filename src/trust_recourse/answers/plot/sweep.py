@@ -9,20 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from trust_recourse.answers.plot.safety import Safety, safeties, safety_words
-from trust_recourse.answers.plot.style import (
-    GREY,
-    LINES,
-    VERMILION,
-    WHITE,
-    legend,
-    note,
-    panels,
-    plain_frame,
-    wrapped,
-)
+from trust_recourse.answers.plot import style
+from trust_recourse.answers.plot.frontier_plot import Safety, safeties, safety_words
 from trust_recourse.io.wording import floored, level
-from trust_recourse.question import Option, Status, Target
+from trust_recourse.question import Status
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,8 +48,10 @@ def sweep_info(
     refused.
     """
     named = dict(results) if isinstance(results, Mapping) else {"the cheapest option": results}
-    if not 1 <= len(named) <= len(LINES):
-        raise ValueError(f"{len(named)} results; expected from 1 to {len(LINES)}, a line each")
+    if not 1 <= len(named) <= len(style.LINES):
+        raise ValueError(
+            f"{len(named)} results; expected from 1 to {len(style.LINES)}, a line each"
+        )
     if wins := [name for name, result in named.items() if result.decision.mode == "wins"]:
         raise ValueError(
             f"the result {wins[0]!r} asks that the class wins; expected levels of confidence, such "
@@ -69,10 +61,10 @@ def sweep_info(
         result.check_model()
     first = next(iter(named.values())).recourse
     safety_words(safety, sigma)  # refuses an unknown one before any work
-    safe = {name: _safe(result, safety, sigma) for name, result in named.items()}
-    words = safety_words(safety, sigma, [each for one in safe.values() for each in one.values()])
+    lines = {name: _line(result, safety, sigma) for name, result in named.items()}
+    words = safety_words(safety, sigma, [each for _, found in lines.values() for each in found])
     return SweepInfo(
-        {name: _line(result, safe[name]) for name, result in named.items()},
+        {name: line for name, (line, _) in lines.items()},
         {name: r.max_confidence.most for name, r in named.items() if _ends(r)},
         first.decision_threshold,
         words,
@@ -89,18 +81,11 @@ def _ends(result: Result) -> bool:
     return beyond and result.max_confidence.proved
 
 
-def _safe(result: Result, safety: Safety, sigma: float) -> dict[Target, float]:
-    """The safety of the first option of each target."""
-    firsts = _firsts(result)
-    return dict(zip(firsts, safeties(result, tuple(firsts.values()), safety, sigma), strict=True))
-
-
-def _firsts(result: Result) -> dict[Target, Option]:
-    return {option.target: option for option in reversed(result.options)}
-
-
-def _line(result: Result, safe: dict[Target, float]) -> pd.DataFrame:
-    firsts = _firsts(result)
+def _line(result: Result, safety: Safety, sigma: float) -> tuple[pd.DataFrame, list[float]]:
+    """What the first option of each target costs and gives, and how safe these options are."""
+    firsts = {option.target: option for option in reversed(result.options)}
+    found = safeties(result, tuple(firsts.values()), safety, sigma)
+    safe = dict(zip(firsts, found, strict=True))
     rows = []
     for target, status in result.status.items():
         option = firsts.get(target)
@@ -108,7 +93,7 @@ def _line(result: Result, safe: dict[Target, float]) -> pd.DataFrame:
         row = (target.confidence, str(status), cost, confidence, safe.get(target, np.nan))
         rows.append(row)
     table = pd.DataFrame(rows, columns=["target", "status", "cost", "confidence", "safety"])
-    return table.sort_values("target", kind="stable", ignore_index=True)
+    return table.sort_values("target", kind="stable", ignore_index=True), found
 
 
 def draw_sweep(info: SweepInfo, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
@@ -117,22 +102,27 @@ def draw_sweep(info: SweepInfo, axes: Sequence[Axes] | None = None) -> tuple[Axe
     A hollow mark is an option that is not proved to be the cheapest; a cross on the lowest line of
     a panel is a level without an option.
     """
-    drawn = panels(axes, 3, 1, 6.0, sharex=True)
+    drawn = style.panels(axes, 3, 1, 6.0, sharex=True)
     columns = ("cost", "confidence", "safety")
     levels = np.concatenate([line["target"] for line in info.lines.values()])
     for ax, column in zip(drawn, columns, strict=True):
-        plain_frame(ax)
+        style.plain_frame(ax)
         for at, (name, line) in enumerate(info.lines.items()):
             # Of lines that coincide the ones behind are seen around those in front.
             size = 5 + 2.5 * (len(info.lines) - 1 - at)
-            _draw_line(ax, line, column, name, LINES[at], size)
+            _draw_line(ax, line, column, name, style.LINES[at], size)
         if all(line[column].isna().all() for line in info.lines.values()):
-            note(ax, "no level that was asked for has an option")
+            style.note(ax, "no level that was asked for has an option")
             ax.set_yticks([])
-    drawn[1].plot(levels[order := np.argsort(levels)], levels[order], color=GREY, linewidth=0.8,
-                  linestyle=":", label="as asked for", zorder=1)  # fmt: skip
-    drawn[1].axhline(info.threshold, color=VERMILION, linestyle="--", linewidth=1.0, zorder=1,
-                     label=f"decision: yes from {level(info.threshold)}")  # fmt: skip
+    order = np.argsort(levels)
+    drawn[1].plot(
+        levels[order], levels[order], color=style.GREY, linewidth=0.8, linestyle=":",
+        label="as asked for", zorder=1,
+    )  # fmt: skip
+    drawn[1].axhline(
+        info.threshold, color=style.VERMILION, linestyle="--", linewidth=1.0, zorder=1,
+        label=f"decision: yes from {level(info.threshold)}",
+    )  # fmt: skip
     _out_of_reach(drawn, info)
     for ax in (drawn[0], drawn[2]):
         ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
@@ -140,40 +130,32 @@ def draw_sweep(info: SweepInfo, axes: Sequence[Axes] | None = None) -> tuple[Axe
         drawn[2].set_ylim(-0.05, 1.05)
     words = (f"cost ({info.cost})", f"confidence in class {info.wanted!r}", info.safety)
     for ax, text in zip(drawn, words, strict=True):
-        ax.set_ylabel(wrapped(text, 22), fontsize=9)
+        ax.set_ylabel(style.wrapped(text, 22), fontsize=9)
     drawn[-1].set_xlabel("confidence asked for")
     drawn[0].set_title("What more confidence costs, and how safe it is", fontsize="medium")
-    legend(drawn, own=axes is None)
+    style.legend(drawn, own=axes is None)
     return tuple(drawn)
 
 
 def _draw_line(
-    ax: Axes, line: pd.DataFrame, column: str, name: str, style: Any, size: float
+    ax: Axes, line: pd.DataFrame, column: str, name: str, look: Any, size: float
 ) -> None:
-    colour, mark, dashes = style
+    colour, mark, dashes = look
     ax.plot(line["target"], line[column], color=colour, linestyle=dashes, linewidth=1.2, zorder=3)
     proved = line["status"].isin([Status.OPTIMAL, Status.ALREADY_MET])
-    marks: dict[str, Any] = {
-        "linestyle": "none",
-        "marker": mark,
-        "markersize": size,
-        "color": colour,
-        "zorder": 4,
-    }
-    if proved.any():
-        ax.plot(line["target"][proved], line[column][proved], label=name, **marks)
     rest = ~proved & line[column].notna()
-    if rest.any():
-        ax.plot(
-            line["target"][rest], line[column][rest], markerfacecolor=WHITE,
-            label=f"{name} (not proved)", **marks,
-        )  # fmt: skip
+    for rows, face, words in ((proved, colour, name), (rest, style.WHITE, f"{name} (not proved)")):
+        if rows.any():
+            ax.plot(
+                line["target"][rows], line[column][rows], linestyle="none", marker=mark,
+                markersize=size, color=colour, markerfacecolor=face, zorder=4, label=words,
+            )  # fmt: skip
 
 
 def _out_of_reach(axes: Sequence[Axes], info: SweepInfo) -> None:
     """Crosses at the levels without an option; a line at the highest reachable confidence."""
     missed = [(line["target"], line["status"]) for line in info.lines.values()]
-    for (targets, statuses), (colour, _, _) in zip(missed, LINES, strict=False):
+    for (targets, statuses), (colour, _, _) in zip(missed, style.LINES, strict=False):
         for status, mark, words in (
             (Status.INFEASIBLE, "x", "out of reach (proved)"),
             (Status.NOT_FOUND, "+", "not found"),
@@ -187,4 +169,4 @@ def _out_of_reach(axes: Sequence[Axes], info: SweepInfo) -> None:
     for max_confidence in sorted(set(info.max_confidence.values())):
         words = f"highest reachable confidence: {floored(max_confidence)}"
         for ax in axes:
-            ax.axvline(max_confidence, color=GREY, linewidth=1.4, zorder=1, label=words)
+            ax.axvline(max_confidence, color=style.GREY, linewidth=1.4, zorder=1, label=words)

@@ -7,21 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trust_recourse.answers.plot.style import (
-    BLACK,
-    BLUE,
-    GREY,
-    SIZE,
-    SMALL,
-    VERMILION,
-    legend,
-    new_axes,
-    note,
-    plain_frame,
-    shortened,
-    titled,
-    wrapped,
-)
+from trust_recourse.answers.plot import style
 from trust_recourse.io.scalars import Floats
 from trust_recourse.io.wording import floored, signed
 
@@ -101,31 +87,31 @@ def explained(value: object) -> None:
 def label(explanation: Explanation, at: int, width: int = 34) -> str:
     """What a bar is of, for an axis."""
     head, _, words = explanation.bar_label(at).partition(": ")
-    words = shortened(words, 2 * width).replace("≤ ", "≤\u00a0").replace("> ", ">\u00a0")
-    return wrapped(f"{head}: {words}" if words else shortened(head, 2 * width), width)
+    words = style.shortened(words, 2 * width).replace("≤ ", "≤\u00a0").replace("> ", ">\u00a0")
+    return style.wrapped(f"{head}: {words}" if words else style.shortened(head, 2 * width), width)
 
 
 def _headed(ax: Axes, title: str, what: str, note: str) -> None:
     """Set the title and the label of the axis; `note` is the second line of the label."""
-    ax.set_title(titled(title), fontsize="medium")
+    ax.set_title(style.titled(title), fontsize="medium")
     ax.set_xlabel(what)
     if note:
-        ax.set_xlabel(f"{what}\n({titled(note, 70)})", fontsize=SMALL + 1)
+        ax.set_xlabel(f"{what}\n({style.titled(note, 70)})", fontsize=style.SMALL + 1)
 
 
 def draw_waterfall(info: WaterfallInfo, ax: Axes | None = None) -> Axes:
     """Draw the steps as bars, from the first point's score at the top to the second's."""
     rows = len(info.labels) + 2
-    tall = max(SIZE[1], ROW * rows + 1.2, _tall(info.labels))
-    own = ax is None
-    (ax,) = new_axes((SIZE[0] * 1.15, tall)) if ax is None else (ax,)
-    plain_frame(ax)
+    tall = max(style.SIZE[1], ROW * rows + 1.2, _tall(info.labels))
+    own, ax = ax is None, style.plain_axes(ax, (style.SIZE[0] * 1.15, tall))
     ends = info.start[1] + np.cumsum(info.shares)
     begins = np.concatenate([[info.start[1]], ends[:-1]]) if len(ends) else ends
-    ax.barh([0, rows - 1], [info.start[1], info.end[1]], color=GREY, height=0.6, label=info.score)
+    ax.barh(
+        [0, rows - 1], [info.start[1], info.end[1]], color=style.GREY, height=0.6, label=info.score
+    )
     for up, colour, hatch, label in (
-        (True, BLUE, None, "raises it"),
-        (False, VERMILION, "//", "lowers it"),
+        (True, style.BLUE, None, "raises it"),
+        (False, style.VERMILION, "//", "lowers it"),
     ):
         at = np.flatnonzero((info.shares > 0) == up)
         if len(at):
@@ -134,11 +120,11 @@ def draw_waterfall(info: WaterfallInfo, ax: Axes | None = None) -> Axes:
                 edgecolor="white", label=label,
             )  # fmt: skip
     for row, at in enumerate([info.start[1], *ends]):
-        ax.plot([at, at], [row - 0.3, row + 1.3], color=GREY, linewidth=0.8, zorder=1)
+        ax.plot([at, at], [row - 0.3, row + 1.3], color=style.GREY, linewidth=0.8, zorder=1)
     for i, (begin, end) in enumerate(zip(begins, ends, strict=True)):
         ax.annotate(
             signed(info.shares[i]), (max(begin, end), i + 1), (3, 0), textcoords="offset points",
-            va="center", fontsize=SMALL, bbox=CLEAR,
+            va="center", fontsize=style.SMALL, bbox=CLEAR,
         )  # fmt: skip
     plain = info.score == "confidence"
     for row, (_, score), told in zip(
@@ -146,20 +132,22 @@ def draw_waterfall(info: WaterfallInfo, ax: Axes | None = None) -> Axes:
     ):
         ax.annotate(
             told if plain else f"{floored(score)} (confidence {told})", (max(score, 0.0), row),
-            (3, 0), textcoords="offset points", va="center", fontsize=SMALL, fontweight="bold",
-            bbox=CLEAR,
+            (3, 0), textcoords="offset points", va="center", fontsize=style.SMALL,
+            fontweight="bold", bbox=CLEAR,
         )  # fmt: skip
     lines = [] if info.threshold is None else [info.threshold]
     for line in lines:
-        ax.axvline(line, color=BLACK, linestyle="--", linewidth=1.0, zorder=2, label="decision")
-    ax.set_yticks(range(rows), [info.start[0], *info.labels, info.end[0]], fontsize=SMALL)
+        ax.axvline(
+            line, color=style.BLACK, linestyle="--", linewidth=1.0, zorder=2, label="decision"
+        )
+    ax.set_yticks(range(rows), [info.start[0], *info.labels, info.end[0]], fontsize=style.SMALL)
     ax.invert_yaxis()
     reach = [0.0, *begins, *ends, *((1.0,) if plain else (info.start[1], *lines))]
     least, most = min(reach), max(reach)
     ax.set_xlim(least, most + (most - least) * (0.08 * (most > 1.0) if plain else 0.4))
     what = f"{info.score} {'in' if plain else 'of'} class {info.wanted!r}"
     _headed(ax, f"From {info.start[0]} to {info.end[0]}, {info.by} by {info.by}", what, info.note)
-    legend([ax], own=own)
+    style.legend([ax], own=own)
     return ax
 
 
@@ -204,26 +192,24 @@ def duel_info(first: Explanation, second: Explanation, most: int = MOST) -> Duel
 
 def draw_duel(info: DuelInfo, ax: Axes | None = None) -> Axes:
     """Draw the two shares of each rule or feature beside each other."""
-    tall = max(SIZE[1], 1.5 * ROW * len(info.labels) + 1.4, _tall(info.labels))
-    own = ax is None
-    (ax,) = new_axes((SIZE[0] * 1.15, tall)) if ax is None else (ax,)
-    plain_frame(ax)
+    tall = max(style.SIZE[1], 1.5 * ROW * len(info.labels) + 1.4, _tall(info.labels))
+    own, ax = ax is None, style.plain_axes(ax, (style.SIZE[0] * 1.15, tall))
     if not info.labels:
         nothing = "No rule fires" if info.by == "rule" else "No feature acts"
-        note(ax, f"{nothing} differently at either option.")
+        style.note(ax, f"{nothing} differently at either option.")
     rows = np.arange(len(info.labels))
-    for k, (colour, hatch) in enumerate(((BLUE, None), (VERMILION, "//"))):
+    for k, (colour, hatch) in enumerate(((style.BLUE, None), (style.VERMILION, "//"))):
         bars = ax.barh(
             rows + (k - 0.5) * 0.38, info.shares[:, k], height=0.36, color=colour, hatch=hatch,
             edgecolor="white",
             label=f"{info.names[k]} ({floored(info.own)} → {floored(info.confidences[k])})",
         )  # fmt: skip
-        ax.bar_label(bars, [signed(s) for s in info.shares[:, k]], padding=2, fontsize=SMALL)
-    ax.axvline(0, color=BLACK, linewidth=0.8)
-    ax.set_yticks(rows, list(info.labels), fontsize=SMALL)
+        ax.bar_label(bars, [signed(s) for s in info.shares[:, k]], padding=2, fontsize=style.SMALL)
+    ax.axvline(0, color=style.BLACK, linewidth=0.8)
+    ax.set_yticks(rows, list(info.labels), fontsize=style.SMALL)
     ax.invert_yaxis()
     ax.margins(x=0.16)
     title = f"{info.names[0]} against {info.names[1]}, {info.by} by {info.by}"
     _headed(ax, title, f"share of the change in {info.score}", info.note)
-    legend([ax], own=own)
+    style.legend([ax], own=own)
     return ax

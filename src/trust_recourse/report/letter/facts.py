@@ -20,24 +20,27 @@ from trust_recourse.report.content import clean
 from trust_recourse.report.language import Language
 from trust_recourse.report.letter.offers import (
     MOST_OFFERS,
-    FoundOffers,
     Offer,
     asks_less,
     ends_of,
     offers_of,
     unmet,
 )
-from trust_recourse.report.letter.percent import out_of_100
-from trust_recourse.report.letter.phrasing import Wording, cut
+from trust_recourse.report.letter.phrasing import Wording, cut, out_of_100
 from trust_recourse.report.letter.reason_codes import ReasonCodes
-from trust_recourse.report.letter.reasons import Reason, principal, reasons
-from trust_recourse.report.letter.shortfall import Method, Shortfall
-from trust_recourse.report.letter.standing import beside
+from trust_recourse.report.letter.reasons import (
+    Method,
+    Reason,
+    Shortfall,
+    beside,
+    principal,
+    reasons,
+)
 from trust_recourse.schema.relaxations import WITHOUT
 
 if TYPE_CHECKING:
     from trust_recourse.answers.result import Result
-    from trust_recourse.schema import Feature
+    from trust_recourse.schema import Feature, Schema
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +55,11 @@ class ReasonsTold:
     @property
     def named(self) -> list[Feature]:
         """The features that the reasons name."""
-        return [each.feature for reason in self.reasons for each in (reason, *reason.others)]
+        return [each.feature for reason in self.reasons for each in reason.every]
 
     def is_protected(self, reason: Reason) -> bool:
         """Whether a reason names what needs a review."""
-        return any(each.feature in self.protected for each in (reason, *reason.others))
+        return any(each.feature in self.protected for each in reason.every)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,13 +67,16 @@ class LetterFacts:
     """What there is to tell of a result whose titles are those of the letter."""
 
     result: Result
+    schema: Schema
     words: Wording
     now: Mapping[str, Any]  # the person's values, as the letter shows them
-    used: Sequence[bool]  # whether the model uses each feature
+    used: Collection[str]  # the features that the model uses
     why: ReasonsTold
-    found: FoundOffers
     offers: tuple[Offer, ...]
     every: Sequence[Option]  # the options that were found, if not all are told
+    chosen: Sequence[Option]  # the options worth telling, of which the first are offered
+    furthest: Reach | None  # the most confident option, where nothing asked for is a yes
+    search_limit: float | None  # seconds that ended the search for a yes
 
     @property
     def accepted(self) -> bool:
@@ -82,16 +88,6 @@ class LetterFacts:
         """Whether the decision is that the class wins."""
         return self.result.decision.mode == "wins"
 
-    @property
-    def chosen(self) -> Sequence[Option]:
-        """The options worth telling, of which the first are offered."""
-        return self.found.chosen
-
-    @property
-    def furthest(self) -> Reach | None:
-        """The most confident option, where nothing asked for is a yes."""
-        return self.found.furthest
-
     # ------------------------------------------------------------ values
 
     @property
@@ -99,35 +95,31 @@ class LetterFacts:
         """The values that the model uses, by their titles."""
         return [
             f"{f.title}: {self.words.described(f.name, self.now[f.name])}"
-            for f in compress(self.result.recourse.schema, self.used)
+            for f in self.schema
+            if f.name in self.used
         ]
 
     @property
     def stay(self) -> dict[str, str]:
         """The titles of what may not change, by name."""
-        schema = self.result.recourse.schema
-        held = zip(schema, schema.action_set(self.result.factual).actions, strict=True)
+        held = zip(self.schema, self.schema.action_set(self.result.factual).actions, strict=True)
         return {feature.name: feature.title for feature, actions in held if not actions.free}
 
     @property
     def missing(self) -> list[str]:
         """Those of these whose value is missing."""
-        own = self.result.recourse.schema.action_set(self.result.factual)
+        own = self.schema.action_set(self.result.factual)
         return [title for name, title in self.stay.items() if math.isnan(own[name].own)]
 
     @property
     def idle(self) -> list[str]:
         """Those of these that the model does not use."""
-        return [title for name, title in self.stay.items() if name not in self._used]
+        return [title for name, title in self.stay.items() if name not in self.used]
 
     @property
     def held(self) -> list[str]:
         """Those of these that it uses."""
-        return [title for name, title in self.stay.items() if name in self._used]
-
-    @property
-    def _used(self) -> set[str]:
-        return {*compress(self.result.recourse.schema.names, self.used)}
+        return [title for name, title in self.stay.items() if name in self.used]
 
     # ------------------------------------------------------------ reasons
 
@@ -135,7 +127,7 @@ class LetterFacts:
         """The values that a reason is about, as a sentence."""
         told = [
             f"{each.feature.title}: {cut(each.value)}{self.words.follows(each.feature)}"
-            for each in (reason, *reason.others)
+            for each in reason.every
         ]
         return f"{'; '.join(told)}."
 
@@ -144,8 +136,7 @@ class LetterFacts:
         """What the first reason names, where no offer changes any of it."""
         if not (self.why.reasons and self.offers):
             return []
-        first = self.why.reasons[0]
-        named = [each.feature for each in (first, *first.others)]
+        named = [each.feature for each in self.why.reasons[0].every]
         changed = {name for offer in self.offers for name in offer.changes}
         return [] if changed & {each.name for each in named} else [each.title for each in named]
 
@@ -154,8 +145,7 @@ class LetterFacts:
     @property
     def derived(self) -> bool:
         """Whether an offer has a value that follows from others."""
-        schema = self.result.recourse.schema
-        return any(schema[name].derived for offer in self.offers for name in offer.changes)
+        return any(self.schema[name].derived for offer in self.offers for name in offer.changes)
 
     @property
     def survival(self) -> Survival | None:
@@ -231,7 +221,7 @@ class LetterFacts:
         return [
             self.words.language.gettext(
                 "%(title)s from %(before)s to %(after)s (%(points)s less without it)",
-                title=self.result.recourse.schema[name].title,
+                title=self.schema[name].title,
                 before=a,
                 after=b,
                 points=self.words.points(each[name]),
@@ -267,19 +257,21 @@ class LetterFacts:
             return say(
                 "No single limit holds this back: lifting one alone would take you no further."
             )
-        schema = self.result.recourse.schema
         lifted, then = str(table["if"][0]), self.words.written(table["reachable"][0])
-        relations = {f"{WITHOUT} {each.sentence(schema)}": each for each in schema.relations}
+        relations = {
+            f"{WITHOUT} {each.sentence(self.schema)}": each for each in self.schema.relations
+        }
         if not self.words.language.english:  # the words of limits are in English
             between = relations[lifted].names if lifted in relations else self._limited(lifted)
             return say(
                 "One of the limits set for changes matters most, that on %(names)s. Without it, "
                 "%(then)s would be within reach. You are not asked to go beyond it.",
-                names=self.words.language.joined(schema[name].title for name in between), then=then,
-            )  # fmt: skip
+                names=self.words.language.joined(self.schema[name].title for name in between),
+                then=then,
+            )
         words = f"if {cut(lifted, 160)}"
         if lifted in relations:
-            words = f"that {cut(relations[lifted].sentence(schema), 160)}. Without it"
+            words = f"that {cut(relations[lifted].sentence(self.schema), 160)}. Without it"
         return (
             f"One of the limits set for changes matters most: {words}, {then} would be within "
             "reach. You are not asked to go beyond it."
@@ -287,11 +279,11 @@ class LetterFacts:
 
     def _limited(self, sentence: str) -> list[str]:
         """The feature whose limit a sentence of `binding` lifts."""
-        every = self.result.recourse.schema.relaxations(
+        every = self.schema.relaxations(
             self.result.factual, listed=self.result.recourse.cost.functions
         )
         found = next(each for each in every if each.sentence == sentence)
-        pairs = zip(self.result.recourse.schema, found.schema, strict=True)
+        pairs = zip(self.schema, found.schema, strict=True)
         return [ours.name for ours, freed in pairs if ours != freed]
 
     def _confidence(self, option: Option) -> float:
@@ -300,27 +292,27 @@ class LetterFacts:
 
     @property
     def rooms(self) -> list[str]:
-        """All that each offer asks for, with the room that it leaves, if one leaves any."""
+        """All that each offer asks for, with the room that it leaves, if one leaves any.
+
+        What follows from other values is computed from these.
+        """
         if not any(offer.ranges for offer in self.offers):
             return []
-        found = [self._room(offer) for offer in self.offers]
+        words = self.words
+        found = [
+            [
+                (words.heading(name), offer.ranges.get(name) or words.said(name, offer.row[name]))
+                for name in offer.changes
+                if not self.schema[name].derived
+            ]
+            for offer in self.offers
+        ]
         if len(found) == 1:
             return [f"{name}: {values}" for name, values in found[0]]
-        option = self.words.language.gettext
+        option = words.language.gettext
         return [
             f"{option('option %(n)d', n=at)}: {', '.join(f'{n} ({v})' for n, v in each)}"
             for at, each in zip(self.numbers, found, strict=True)
-        ]
-
-    def _room(self, offer: Offer) -> list[tuple[str, str]]:
-        """The values that an offer asks for; what follows from others is computed from these."""
-        asked = (name for name in offer.changes if not self.result.recourse.schema[name].derived)
-        return [
-            (
-                self.words.heading(name),
-                offer.ranges.get(name) or self.words.said(name, offer.row[name]),
-            )
-            for name in asked
         ]
 
 
@@ -346,8 +338,9 @@ def letter_facts(
     """
     words, recourse = Wording(result, language), result.recourse
     now = words.short(result.factual, result.confidence)
-    known = explainable(recourse.model)
-    used = [*map(bool, depends(recourse.model))] if known else [True] * len(recourse.schema)
+    used: Collection[str] = recourse.schema.names
+    if explainable(recourse.model):
+        used = [*compress(used, depends(recourse.model))]
     found = offers_of(result, time_limit, seek)
     told = ReasonsTold(method != "nearest-yes")
     if result.refused:
@@ -359,15 +352,14 @@ def letter_facts(
         if codes is not None:
             codes.check(chosen)
         told = replace(told, shortfall=shortfall, reasons=chosen)
-        named = told.named if told.compared else [*compress(recourse.schema, used)]
+        named = told.named if told.compared else [recourse.schema[name] for name in used]
         told = replace(told, protected=[each for each in named if each.name in guarded])
     offers = tuple(
         words.offer(option, now, ends_of(result, option) if ranges else {})
         for option in found.chosen[:MOST_OFFERS]
     )
-    return LetterFacts(
-        result, words, now, used, told, found, offers, result.options if every is None else every
-    )
+    every = result.options if every is None else every
+    return LetterFacts(result, recourse.schema, words, now, used, told, offers, every, *found)
 
 
 def _worded(

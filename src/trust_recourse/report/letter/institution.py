@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -21,6 +21,7 @@ from trust_recourse.report.letter.profiles import (
     MissingFieldsError,
     Profile,
     date,
+    names_of,
     profile_of,
 )
 
@@ -99,10 +100,17 @@ class Institution:
         absent = [name for name in NEEDED if shared[name] in ("", None)]
         if result.refused and kind.compares and self.reference is None:
             absent.append("reference")
+        made = None
+        try:
+            made = profile_of(profile, given)
+        except MissingFieldsError as error:
+            absent += error.names
+        if absent:
+            raise MissingFieldsError(profile, tuple(absent))
         return letter(
-            result, **{**shared, "decision": shared["decision"] or None},
-            profile=_profile(profile, given, absent), reference=self.reference,
-            reason_codes=self.reason_codes, catalogues=self.catalogues, language=language, **more,
+            result, **{**shared, "decision": shared["decision"] or None}, profile=made,
+            reference=self.reference, reason_codes=self.reason_codes, catalogues=self.catalogues,
+            language=language, **more,
         )  # fmt: skip
 
 
@@ -115,18 +123,3 @@ def _said(name: str, told: Any, language: str) -> Any:
             f"in that language, or give {name} with the letter"
         )
     return told[language]
-
-
-def _profile(name: str, given: Mapping[str, Any], absent: list[str]) -> Profile:
-    try:
-        made = profile_of(name, given)
-    except MissingFieldsError as error:
-        absent = [*absent, *error.names]
-    if absent:
-        raise MissingFieldsError(name, tuple(absent))
-    return made
-
-
-def names_of(kind: type[Profile]) -> list[str]:
-    """The fields that a profile has."""
-    return [each.name for each in fields(kind)]

@@ -6,7 +6,7 @@ This is where a letter searches; what is found are values.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trust_recourse.question import Option, Reach, Status, Target
@@ -27,8 +27,7 @@ class Offer(NamedTuple):
     ends: Mapping[str, tuple[Any, Any]]  # the same as values, infinite where there is no end
 
 
-@dataclass(frozen=True, eq=False)
-class FoundOffers:
+class FoundOffers(NamedTuple):
     """The options worth offering, cheapest first, and what the search for them found."""
 
     chosen: Sequence[Option]

@@ -7,17 +7,18 @@ that are shown, so none is promised that the model does not give.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from trust_recourse.answers.explain import depends, explainable
-from trust_recourse.io.wording import brief
+from trust_recourse.io import wording
+from trust_recourse.io.wording import beyond, brief, floored
 from trust_recourse.question import Option
 from trust_recourse.report.content import clean
 from trust_recourse.report.language import Language
 from trust_recourse.report.letter.offers import Offer
-from trust_recourse.report.letter.percent import level, out_of_100
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,7 +114,8 @@ class Wording:
 
     def level(self, confidence: float) -> str:
         """A level that was set, out of 100."""
-        return self.language.number(level(confidence))
+        hundredths = Decimal(wording.level(confidence)).scaleb(2).normalize()
+        return self.language.number(f"{hundredths:f}")
 
     def written(self, confidence: float) -> str:
         """A confidence in words, told from what a yes takes and from what was asked for."""
@@ -171,3 +173,12 @@ def cut(text: str, most: int = KEPT) -> str:
     """A text for a sentence, its end cut where it is very long."""
     whole = clean(text)
     return whole if len(whole) <= most else f"{whole[: most - 1].rstrip()}…"
+
+
+def out_of_100(confidence: float, levels: Iterable[float] = ()) -> str:
+    """The same out of 100, rounded down, in a whole number if that is on no wrong side of a level.
+
+    >>> out_of_100(0.869), out_of_100(0.57), out_of_100(0.85 - 1e-10), out_of_100(0.854, [0.8531])
+    ('86', '57', '84', '85.4')
+    """
+    return f"{Decimal(floored(confidence, beyond(confidence, levels), digits=2)).scaleb(2):f}"

@@ -170,7 +170,8 @@ class USProfile(Profile):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check_score()
+        if self.scored:
+            self._check_score()
 
     def _missing(self) -> Iterator[str]:
         needed = ["address", "agency", "received", "consumer_report"]
@@ -181,8 +182,6 @@ class USProfile(Profile):
         yield from (name for name in needed if getattr(self, name) in ("", ()))
 
     def _check_score(self) -> None:
-        if not self.scored:
-            return
         if not self.consumer_report:
             raise ValueError(
                 f"score={self.score!r} and consumer_report=no: a score is told with the report it "
@@ -297,13 +296,18 @@ class EUProfile(Profile):
 PROFILES: dict[str, type[Profile]] = {each.name: each for each in (Profile, USProfile, EUProfile)}
 
 
+def names_of(kind: type[Profile]) -> list[str]:
+    """The fields that a profile has."""
+    return [each.name for each in fields(kind)]
+
+
 def profile_of(name: str, given: Mapping[str, Any]) -> Profile:
     """The profile of a name, of fields by their names."""
     if name not in PROFILES:
         known = [*PROFILES]
         raise ValueError(f"profile={name!r}; expected one of {some(known)}{near(name, known)}")
     kind = PROFILES[name]
-    known = [each.name for each in fields(kind)]
+    known = names_of(kind)
     for field in given:
         if field not in known:
             hint = near(field, known) or f"; its fields are {', '.join(known) or 'none'}"

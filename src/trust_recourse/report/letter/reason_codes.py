@@ -102,11 +102,6 @@ def _side(feature: Feature, side: str) -> str:
     return side if side in SIDES and side not in feature.values else ""
 
 
-def _textual(given: object) -> bool:
-    """Whether this is a text, or as good as one: 1.10 and False lose what was written."""
-    return given is None or (isinstance(given, (str, Integral)) and not isinstance(given, bool))
-
-
 def _rows(path: Path) -> Any:
     text = read_whole(path, MOST_BYTES).removeprefix("\ufeff")
     try:
@@ -123,8 +118,10 @@ def _line(where: str, row: Mapping[Any, Any], schema: Schema) -> ReasonCode:
             raise ValueError(
                 f"{where}: no field {name!r}{near(name, FIELDS)}; expected {some(FIELDS)}"
             )
-        if not _textual(row[name]):
-            kind = type(row[name]).__name__
+        given = row[name]  # 1.10 and False lose what was written
+        text = isinstance(given, (str, Integral)) and not isinstance(given, bool)
+        if not text and given is not None:
+            kind = type(given).__name__
             raise ValueError(f"{where}: {name} is a {kind}; expected a text")
     told = {name: clean("" if row.get(name) is None else row[name]) for name in FIELDS}
     if not told["text"]:

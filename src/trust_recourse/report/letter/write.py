@@ -14,30 +14,30 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from trust_recourse.answers.document import AnswerDocument
+from trust_recourse.answers.result import Result
 from trust_recourse.io import clock
 from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import some
-from trust_recourse.report.content import Document, Printed, blocks, clean
+from trust_recourse.question import Status, Target
+from trust_recourse.report.content import Block, Document, ListBlock, Printed, blocks, clean
 from trust_recourse.report.display_names import titled
 from trust_recourse.report.language import ENGLISH, Language, language_of
 from trust_recourse.report.letter.facts import LetterFacts, letter_facts
 from trust_recourse.report.letter.offers import Offer
-from trust_recourse.report.letter.percent import out_of_100
-from trust_recourse.report.letter.phrasing import cut
+from trust_recourse.report.letter.phrasing import cut, out_of_100
 from trust_recourse.report.letter.profiles import LetterError, Profile, date
 from trust_recourse.report.letter.reason_codes import ReasonCodes
-from trust_recourse.report.letter.reasons import Reason
-from trust_recourse.report.letter.shortfall import METHODS, Method, Shortfall, method_of
+from trust_recourse.report.letter.reasons import METHODS, Method, Reason, Shortfall, method_of
 from trust_recourse.report.protected import guarded
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from trust_recourse.answers.result import Result
+    from trust_recourse.answers.recourse import Recourse
     from trust_recourse.ledger import Promise
-    from trust_recourse.question import Target
     from trust_recourse.schema import Feature, Schema
 
 MOST_LETTERS = 1500  # in the list of all values; a longer one is left to whom to ask
@@ -65,7 +65,11 @@ class ProtectedReasonError(LetterError):
         self.features = tuple(features)
         told = "".join(f"{said}; " for name in self.names if (said := why.get(name, "")))
         one = len(self.features) == 1
-        which, names = "a protected feature" if one else "protected features", self._titles()
+        which = "a protected feature" if one else "protected features"
+        names = ENGLISH.joined(
+            each.title if each.name in each.title else f"{each.title} ({each.name})"
+            for each in self.features
+        )
         found = (
             f"the letter would name {which} among the reasons, {names}"
             if compared
@@ -78,12 +82,6 @@ class ProtectedReasonError(LetterError):
             f"{'its' if one else 'their'} part in the decision, then say so"
         )
         super().__init__(f"{self.sentence}: protected_reviewed={self.names}")
-
-    def _titles(self) -> str:
-        return ENGLISH.joined(
-            each.title if each.name in each.title else f"{each.title} ({each.name})"
-            for each in self.features
-        )
 
     @property
     def names(self) -> list[str]:
@@ -114,7 +112,6 @@ class Letter(Printed):
     of it.
     """
 
-    document: Document
     accepted: bool
     confidence: int
     reasons: tuple[Reason, ...]
@@ -123,9 +120,7 @@ class Letter(Printed):
     protected_reviewed: tuple[str, ...]
     profile: Profile
     promise: str
-    factual: Mapping[str, Any]  # the person's values
-    options: tuple[Mapping[str, Any], ...]  # the values of every option it is written from
-    wanted: Any  # the class that is a yes
+    answer: AnswerDocument  # what it is written from
     decision: Target  # from which confidence on it is one
     timing: Mapping[str, Any]  # whether it is in time, where the profile asks for that
     shortfall: Shortfall | None = None  # what the reasons are taken from, if there is one
@@ -152,7 +147,7 @@ class Letter(Printed):
             "valid_until": self.valid_until.isoformat(),
             "promise": self.promise,
             "model": self.model,
-            "wanted": self.wanted,
+            "wanted": plain(self.answer.wanted),
             "decision": self.decision.to_dict(),
             "accepted": self.accepted,
             "method": self.method,
@@ -161,12 +156,12 @@ class Letter(Printed):
             "gap": None if beside is None else beside.gap,
             "reasons": [
                 {
-                    "features": [each.feature.name for each in (reason, *reason.others)],
-                    "weights": [each.weight for each in (reason, *reason.others)],
-                    "usual": [plain(each.usual) for each in (reason, *reason.others)],
+                    "features": [each.feature.name for each in reason.every],
+                    "weights": [each.weight for each in reason.every],
+                    "usual": [plain(each.usual) for each in reason.every],
                     "apart": [
                         {"rows": each.apart.rows, "value": plain(each.apart.value)}
-                        for each in (reason, *reason.others)
+                        for each in reason.every
                     ],
                     "code": reason.code,
                 }
@@ -175,9 +170,12 @@ class Letter(Printed):
             "protected_reviewed": list(self.protected_reviewed),
             "reviewed_beside": list(self.reviewed_beside),
             "reviewed_by": self.reviewed_by,
-            "factual": dict(self.factual),
-            "options": [dict(option) for option in self.options],
-            "ranges": [_plain_ends(offer.ends) for offer in self.offers],
+            "factual": dict(self.answer.person),
+            "options": [dict(option.x) for option in self.answer.options],
+            "ranges": [
+                {name: [_end(end) for end in ends] for name, ends in offer.ends.items()}
+                for offer in self.offers
+            ],
             "sha256": hashlib.sha256(self.text().encode()).hexdigest(),  # of the letter as text
         }
 
@@ -291,16 +289,15 @@ def letter(
         Document(
             _title(told, profile, words["decision"], spoken), written,
             ", ".join(filter(None, (words["organisation"], profile.address))), words["person"],
-            _blocks(told, profile, words, written, until, kept),
+            _blocks(told, profile, **words, dated=written, until=until, kept=kept),
             one_page=profile.one_page, language=spoken,
         ),
         told.accepted, int(out_of_100(result.confidence)), why.reasons, told.offers, until,
-        named, profile, words["promise"], _row(result.factual),
-        tuple(_row(option.x) for option in result.options), plain(result.recourse.wanted),
-        result.decision, profile.timing(sent), why.shortfall, words["reviewed_by"],
+        named, profile, words["promise"], AnswerDocument.of(result), result.decision,
+        profile.timing(sent), why.shortfall, words["reviewed_by"],
         tuple(name for name in schema.names if name in reviewed and name not in named),
         getattr(result.recourse.model, "fingerprint_", ""),
-        profile.doubts(schema[each.name] for each in why.named), told.found.search_limit,
+        profile.doubts(schema[each.name] for each in why.named), told.search_limit,
     )  # fmt: skip
 
 
@@ -324,21 +321,53 @@ def _title(told: LetterFacts, profile: Profile, decision: str, spoken: Language)
     return spoken.gettext("%(about)s: the model’s answer is no", about=about)
 
 
-def _blocks(
-    told: LetterFacts,
-    profile: Profile,
-    texts: dict[str, str],
-    dated: datetime.date,
-    until: datetime.date,
-    kept: bool,
-) -> tuple[Any, ...]:
+def _blocks(told: LetterFacts, profile: Profile, **values: Any) -> tuple[Block, ...]:
     spoken = told.words.language
     return blocks(
         profile.template, language=spoken, told=told, words=told.words, profile=profile,
-        dated=dated, until=until, kept=kept, most=MOST_LETTERS, english=spoken.english,
-        day=spoken.day, level=told.words.level, number=lambda value: spoken.number(str(value)),
-        out_of_100=out_of_100, cut=cut, joined=spoken.joined, some=told.words.some, **texts,
+        most=MOST_LETTERS, english=spoken.english, day=spoken.day, level=told.words.level,
+        number=lambda value: spoken.number(str(value)), out_of_100=out_of_100, cut=cut,
+        joined=spoken.joined, some=told.words.some, **values,
     )  # fmt: skip
+
+
+# ---------------------------------------------------------------- before there is a letter
+
+
+class Refusal(NamedTuple):
+    """With how many applicants a person is compared, and the reasons, the weightiest first.
+
+    A reason is the letter's sentence, or None where it names what is protected: nobody has reviewed
+    its part yet.
+    """
+
+    rows: int
+    reasons: tuple[str | None, ...]
+
+
+def refusal(
+    recourse: Recourse,
+    person: pd.Series[Any],
+    decision: Target,
+    reference: Any,
+    reason_codes: Any = None,
+) -> Refusal:
+    """The reasons for which a model refuses somebody; no change is looked for."""
+    now = recourse.confidence(person)
+    result = Result(recourse, person, now, (), {decision: Status.NOT_FOUND})
+    shown, schema = titled(result, lambda each: cut(ENGLISH.label(each))), recourse.schema
+    codes = None if reason_codes is None else ReasonCodes.read(reason_codes, schema)
+    told = letter_facts(
+        shown, ENGLISH, 0.0, method=method_of(None, reference), reference=reference, codes=codes,
+        guarded=guarded(schema, shown.recourse.schema, Profile().guards), seek=False,
+    )  # fmt: skip
+    found = blocks(Profile.template, "reasons", told=told, words=told.words, cut=cut)
+    sentences = [item for each in found if isinstance(each, ListBlock) for item in each.items]
+    pairs = zip(told.why.reasons, sentences, strict=True)
+    return Refusal(
+        0 if told.why.shortfall is None else told.why.shortfall.rows,
+        tuple(None if told.why.is_protected(reason) else words for reason, words in pairs),
+    )
 
 
 # ---------------------------------------------------------------- words
@@ -356,17 +385,9 @@ def _words(name: str, given: Any) -> str:
     return text
 
 
-def _row(row: pd.Series[Any]) -> dict[str, Any]:
-    """Values by name, as JSON can hold them."""
-    return {str(name): plain(value) for name, value in row.items()}
-
-
-def _plain_ends(ends: Mapping[str, tuple[Any, Any]]) -> dict[str, list[Any]]:
-    """Ranges by name, as JSON can hold them: null where there is no end."""
-    return {
-        name: [None if end in (-math.inf, math.inf) else plain(end) for end in pair]
-        for name, pair in ends.items()
-    }
+def _end(end: Any) -> Any:
+    """The end of a range, as JSON can hold it: null where there is none."""
+    return None if end in (-math.inf, math.inf) else plain(end)
 
 
 def _reviewed(given: Collection[str], schema: Schema, guards: Collection[str]) -> set[str]:

@@ -26,7 +26,7 @@ COARSE = 0.08  # where chance alone shows more, the rows tell nothing
 
 
 @dataclass(frozen=True)
-class Calibration:
+class CalibrationCheck:
     """What a confidence is worth, judged by rows held out of learning.
 
     `ece` is over ten bins of equal count; of confidences that are right, `by_chance` is exceeded
@@ -112,7 +112,7 @@ def expected_calibration_error(
 
 def check_calibration(
     y: ArrayLike, p: ArrayLike, *, threshold: float = 0.5, random_state: int = 0
-) -> Calibration:
+) -> CalibrationCheck:
     """Judge whether probabilities come true, beside what chance would show if they were right.
 
     Outcomes are drawn from the probabilities themselves, 1000 times. They are miscalibrated if the
@@ -129,7 +129,8 @@ def check_calibration(
     """
     came, said = _checked(y, p, BINS)
     rng, curve = np.random.default_rng(random_state), reliability_curve(came, said)
-    ece, by_chance = _error(came, said, rng)
+    gaps, drawn, _ = _gaps(came, said, _binned(said, BINS, "quantile")[0], rng)
+    ece, by_chance = float(gaps.sum() / len(said)), _end(drawn.sum(axis=0) / len(said))
     worst, beyond, chance = _worst(came, said, curve, rng)
     verdict: Verdict = "too few rows" if by_chance > COARSE else "calibrated"
     above = (curve["confidence"] >= threshold).to_numpy()
@@ -139,16 +140,10 @@ def check_calibration(
     seen = dict(zip(curve.index, curve.to_numpy().tolist(), strict=True))
     mean, share, count = seen[told]
     room = float(chance[list(seen).index(told)] / count)
-    return Calibration(
+    return CalibrationCheck(
         verdict, ece, by_chance, told, mean, share, int(count), beyond, len(said),
         max(mean - room, 0.0), min(mean + room, 1.0),
     )  # fmt: skip
-
-
-def _error(came: Floats, said: Floats, rng: np.random.Generator) -> tuple[float, float]:
-    """The expected calibration error in bins of equal count, and what chance shows of it."""
-    gaps, drawn, _ = _gaps(came, said, _binned(said, BINS, "quantile")[0], rng)
-    return float(gaps.sum() / len(said)), _end(drawn.sum(axis=0) / len(said))
 
 
 def _worst(

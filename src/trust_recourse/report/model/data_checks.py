@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -70,10 +70,7 @@ class Suspicion:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
-        return {
-            "column": self.column, "kind": self.kind, "seen": self.seen, "advice": self.advice,
-            "codes": list(self.codes),
-        }  # fmt: skip
+        return {**asdict(self), "codes": list(self.codes)}
 
 
 def check_table(
@@ -241,13 +238,17 @@ def _id(feature: Feature, column: Floats) -> Iterator[Suspicion]:
 
 def _sentinel(feature: Feature, column: Floats) -> Iterator[Suspicion]:
     """Numbers or words that may mean missing."""
+    own: Sequence[Value]
     if feature.kind in NUMBERS:
-        own, where = _numbers(feature, column)
+        own = sentinels(column, positive=measured(feature.name))
     else:
-        codes = [*unsaid(feature.values), *doubtful(feature.values)]
-        own, where = codes, "which may say that nothing is known"
+        own = [*unsaid(feature.values), *doubtful(feature.values)]
     if not own:
         return
+    where = "which may say that nothing is known"
+    if feature.kind in NUMBERS:
+        rest = column[~np.isnan(column) & ~np.isin(column, own)]
+        where = f"where all others are from {written(rest.min())} to {written(rest.max())}"
     many = int(np.isin(column, [feature.code_of(each) for each in own]).sum())
     named = ", ".join(map(_as_written, own))
     yield Suspicion(
@@ -256,14 +257,6 @@ def _sentinel(feature: Feature, column: Floats) -> Iterator[Suspicion]:
         f"missing: [{named}]",
         tuple(own),
     )  # fmt: skip
-
-
-def _numbers(feature: Feature, column: Floats) -> tuple[Sequence[Value], str]:
-    """The codes among numbers, and where the others are."""
-    own = sentinels(column, positive=measured(feature.name))
-    rest = column[~np.isnan(column) & ~np.isin(column, own)]
-    ends = f"{written(rest.min())} to {written(rest.max())}" if own else ""
-    return own, f"where all others are from {ends}"
 
 
 def _as_written(code: Value) -> str:

@@ -18,7 +18,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, roc_auc_score
+from sklearn.metrics import (
+    accuracy_score,
+    brier_score_loss,
+    log_loss,
+    precision_recall_fscore_support,
+    roc_auc_score,
+)
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from threadpoolctl import threadpool_limits
 
@@ -31,7 +37,7 @@ from trust_recourse.question import Question
 from trust_recourse.report.model.baselines import baselines
 from trust_recourse.report.model.calibration_check import (
     CURVES,
-    Calibration,
+    CalibrationCheck,
     check_calibration,
     expected_calibration_error,
     reliability_curve,
@@ -95,7 +101,7 @@ class ModelReport:
     folds: int
     label: Any
     decision_threshold: float
-    calibration: dict[str, Calibration]
+    calibration: dict[str, CalibrationCheck]
     confusion: pd.DataFrame
     by_class: pd.DataFrame
     overall: pd.DataFrame
@@ -356,12 +362,15 @@ def _report(table: _Table, splits: Splits) -> ModelReport:
     at = table.classes.tolist().index(table.label)
     came = (table.target == at).astype(np.intp)
     own, p = _held_out(table, table.model, table.rows, splits)
-    said = {_title(table.model): p}
     others = baselines(table.schema, table.codes, fewest, table.seed)
-    for name, (learner, codes) in others.items():
-        said[name] = _held_out(table, learner, codes, splits)[1]
+    said = {_title(table.model): p} | {
+        name: _held_out(table, *each, splits)[1] for name, each in others.items()
+    }
     judged = {name: (came[held], p[held, at]) for name, p in said.items()}
-    scores = {name: _scores(came, p[:, at], splits) for name, p in said.items()}
+    scores = {
+        name: _spread([_scored(came[held], p[held, at]) for _, held in splits])
+        for name, p in said.items()
+    }
     return ModelReport(
         scores=pd.DataFrame.from_dict(scores, orient="index").rename_axis("model"),
         reliability=_stacked({name: reliability_curve(*each) for name, each in judged.items()}),
@@ -441,10 +450,6 @@ def _classes(y: Any, rows: int) -> tuple[NDArray[Any], Ints]:
     return classes, target
 
 
-def _scores(came: Ints, p: Floats, splits: Splits) -> dict[tuple[str, str], float]:
-    return _spread([_scored(came[held], p[held]) for _, held in splits])
-
-
 def _spread(folds: list[dict[str, float]]) -> dict[tuple[str, str], float]:
     table = pd.DataFrame(folds)
     return {(s, part): float(table[s].agg(part)) for s in folds[0] for part in ("mean", "std")}
@@ -455,17 +460,17 @@ def _overall(table: _Table, said: dict[str, Floats], splits: Splits) -> pd.DataF
     size, shares = len(table.classes), np.zeros((len(table.target), len(table.classes)))
     for learnt, held in splits:
         shares[held] = np.bincount(table.target[learnt], minlength=size) / len(learnt)
+
+    def scored(target: Ints, p: Floats) -> dict[str, float]:
+        whole = p / p.sum(axis=1, keepdims=True)  # single precision leaves them 1 but for rounding
+        loss = log_loss(target, whole, labels=np.arange(size))
+        return {"accuracy": accuracy_score(target, p.argmax(axis=1)), "log_loss": loss}
+
     each = {
-        name: _spread([_together(table.target[held], p[held]) for _, held in splits])
+        name: _spread([scored(table.target[held], p[held]) for _, held in splits])
         for name, p in (said | {COMMONEST: shares}).items()
     }
     return pd.DataFrame.from_dict(each, orient="index").rename_axis("model")
-
-
-def _together(target: Ints, p: Floats) -> dict[str, float]:
-    whole = p / p.sum(axis=1, keepdims=True)  # single precision leaves them 1 but for rounding
-    loss = log_loss(target, whole, labels=np.arange(p.shape[1]))
-    return {"accuracy": accuracy_score(target, p.argmax(axis=1)), "log_loss": loss}
 
 
 def _scored(came: Ints, p: Floats) -> dict[str, float]:
@@ -490,16 +495,13 @@ def _confusion(table: _Table, p: Floats, held: Ints) -> pd.DataFrame:
 
 def _each(table: _Table, p: Floats, held: Ints) -> pd.DataFrame:
     """The scores of each class against all others, and how often the likeliest is right."""
-    rows, likeliest = [], p[held].argmax(axis=1)
-    for at in range(len(table.classes)):
-        came, given = table.target[held] == at, likeliest == at
-        right = int((came & given).sum())
-        more = {
-            "precision": right / given.sum() if given.any() else 0.0,
-            "recall": right / came.sum(), "count": int(came.sum()),
-        }  # fmt: skip
-        rows.append(_scored(came.astype(np.intp), p[held, at]) | more)
-    return pd.DataFrame(rows, index=pd.Index(table.classes, name="class"))[[*CLASSES]]
+    target, labels = table.target[held], np.arange(len(table.classes))
+    precision, recall, _, count = precision_recall_fscore_support(
+        target, p[held].argmax(axis=1), labels=labels, zero_division=0.0
+    )
+    rows = [_scored((target == at).astype(np.intp), p[held, at]) for at in labels]
+    found = pd.DataFrame(rows, index=pd.Index(table.classes, name="class"))
+    return found.assign(precision=precision, recall=recall, count=count)[[*CLASSES]]
 
 
 def _remedy(model: Any, several: bool) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse.io.wording import written
-from trust_recourse.schema import Feature, Schema
+from trust_recourse.schema import Schema
 from trust_recourse.schema.guess.meaning import measured
 from trust_recourse.schema.guess.sentinels import beyond, sentinels
 
@@ -65,11 +65,7 @@ def codes_read(schema: Schema, rows: Floats) -> Iterator[CodesRead]:
         if len(rows) > 1:
             own |= {*sentinels(column, positive=measured(feature.name))}
         if own:
-            yield _told(feature, column, tuple(sorted(own)))
-
-
-def _told(feature: Feature, column: Floats, own: tuple[float, ...]) -> CodesRead:
-    held = np.isin(column, own)
-    rest = column[~held & ~np.isnan(column)]
-    others = (float(rest.min()), float(rest.max())) if len(rest) else feature.bounds
-    return CodesRead(feature.name, own, int(held.sum()), len(column), others)
+            held = np.isin(column, [*own])
+            rest = column[~held & ~np.isnan(column)]
+            others = (float(rest.min()), float(rest.max())) if len(rest) else feature.bounds
+            yield CodesRead(feature.name, tuple(sorted(own)), int(held.sum()), len(column), others)

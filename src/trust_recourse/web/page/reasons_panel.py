@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from trust_recourse.answers.explain import explainable
-from trust_recourse.report.letter.refusal import Refusal, refusal
+from trust_recourse.report.letter.write import Refusal, refusal
 from trust_recourse.web.page.cancellation import Latest
 from trust_recourse.web.page.widgets import heading, note, status_line
 
