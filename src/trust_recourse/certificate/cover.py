@@ -157,7 +157,7 @@ def on_steps(f: int, problem: Problem, reader: Reader, codes: Floats, goal: floa
     for each in problem.action_set.follows if feature.derived else ():
         if each.at == f:
             try:
-                return problem.action_set.computed(each, MOST_ON_STEPS)
+                return each.computed(problem.action_set.actions, MOST_ON_STEPS)
             except SchemaError as error:
                 raise CertificateError(f"{feature.title}, which has a slope: {error}") from None
     own, cost, known = actions.own, problem.cost, codes[~np.isnan(codes)]
