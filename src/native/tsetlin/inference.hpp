@@ -59,11 +59,9 @@ struct Passes {
     const BitGenerator& draws;
 };
 
-// The paper's M(x): the mean of g(v) over the passes.
-void monte_carlo(const Passes& passes, std::span<const double> g, std::span<double> out);
-
-// The mean of R over the passes.
-void monte_carlo_scores(const Passes& passes, std::span<const double> weights, double intercept,
-                        std::span<double> out);
+// The mean over the passes of what the clauses that fire are worth, more by the intercept: of g(v)
+// by C + 1 values of the link, the paper's M(x), or of the score by C weights.
+void monte_carlo(const Passes& passes, std::span<const double> worth, double intercept,
+                 std::span<double> out);
 
 }  // namespace trust::tsetlin

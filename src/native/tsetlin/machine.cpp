@@ -469,8 +469,4 @@ void Machine::errors(Span span, const i64* point, std::span<double> out, bool la
     errors_of(*tables_, span, point, out.data(), lasting, room_);
 }
 
-Guess::Outcome Machine::guess(const Guess::Question& question, Guess::State& state) const {
-    return Guess(*tables_, question, state).run();
-}
-
 }  // namespace trust::tsetlin

@@ -24,7 +24,7 @@ from trust_recourse.io.wording import some
 from trust_recourse.models.readers.city_hash import city_hash
 from trust_recourse.models.readers.columns import (
     Chosen,
-    Columns,
+    ModelColumns,
     Nodes,
     UnreadableError,
     last_left,
@@ -80,7 +80,7 @@ def opened(data: bytes) -> CatBoostFile:
     return CatBoostFile(data, strict_json.loads(data))
 
 
-def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, Columns]:
+def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, ModelColumns]:
     """The same model as a sum of trees, and what the library sees of rows."""
     whole = model.whole if isinstance(model, CatBoostFile) else _json(model)
     classes, (scale, bias) = _classes(whole), whole["scale_and_bias"]
@@ -107,9 +107,9 @@ def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, Columns]:
     return summed_apart(schema, classes, every, link), columns
 
 
-def fitted_state(model: Any) -> Any:
+def fitted_parts(model: Any) -> list[Any]:
     """All that its file would hold."""
-    return sha256(model._serialize_model()).digest()
+    return [sha256(model._serialize_model()).digest()]
 
 
 def predict_proba(model: Any, X: Any) -> Floats:
@@ -163,7 +163,7 @@ def _names(told: Sequence[str]) -> Sequence[str] | None:
     return None if [*told] == [str(at) for at in range(len(told))] else told
 
 
-def _columns(whole: Any, schema: Schema) -> Columns:
+def _columns(whole: Any, schema: Schema) -> ModelColumns:
     """With a list of the schema's values for each column of categories: it keeps none itself."""
     every = _features(whole)
     names = _names([each["feature_id"] or str(at) for at, each in enumerate(every)])
@@ -171,7 +171,7 @@ def _columns(whole: Any, schema: Schema) -> Columns:
     kinds = whole["features_info"].get("categorical_features", ())
     places = [each["flat_feature_index"] for each in kinds]
     lists = {place: _categories(schema[order[place]]) for place in places}
-    return Columns.of(schema, names, len(every), lists)
+    return ModelColumns.of(schema, names, len(every), lists)
 
 
 def _categories(feature: Feature) -> tuple[Any, ...]:
@@ -217,7 +217,7 @@ def _preorder(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield from _preorder(node["right"])
 
 
-def _splits(columns: Columns, info: Any) -> list[Split]:
+def _splits(columns: ModelColumns, info: Any) -> list[Split]:
     """Every split of its trees, in the library's own order, in which trees name them by number."""
     found: list[Split] = []
     for each in info.get("float_features", ()):

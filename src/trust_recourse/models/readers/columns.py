@@ -52,7 +52,7 @@ class Nodes(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Columns:
+class ModelColumns:
     """The schema's feature of each column of a model, and what the model sees of its values."""
 
     schema: Schema
@@ -65,7 +65,7 @@ class Columns:
     def of(
         cls, schema: Schema, names: Sequence[str] | None, n: int,
         categories: Mapping[int, Sequence[Any]],
-    ) -> Columns:  # fmt: skip
+    ) -> ModelColumns:  # fmt: skip
         """Of a model of n columns."""
         order = order_of(schema, names, n)
         known = {order[column]: values for column, values in categories.items()}

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trust_recourse.io.scalars import plain
-from trust_recourse.models.readers.columns import Columns
+from trust_recourse.models.readers.columns import ModelColumns
 from trust_recourse.models.sums.ensemble import Tree
 
 
@@ -30,7 +30,7 @@ def contents(read: Any, blanks: Any, columns: Any) -> tuple[Content, ...]:
 
     `blanks` is the same model as it is read if every number may be blank, None if none may.
     """
-    own, names = (columns if isinstance(columns, Columns) else None), read.schema_.names
+    own, names = (columns if isinstance(columns, ModelColumns) else None), read.schema_.names
     trees, with_blanks = _trees(read), _trees(blanks)
     found = []
     for place, f in enumerate(range(len(names)) if own is None else own.order):

@@ -21,8 +21,7 @@ from trust_recourse.io.extras import needed
 from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import some
 from trust_recourse.models.grid import Grid
-from trust_recourse.models.readers.columns import Columns, UnreadableError, order_of
-from trust_recourse.models.readers.fitted_state import attributes
+from trust_recourse.models.readers.columns import ModelColumns, UnreadableError, order_of
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.classes import ClassSums
 from trust_recourse.models.sums.dense_tables import Pair
@@ -34,7 +33,7 @@ NAMES = ("ExplainableBoostingClassifier",)
 Bins = Floats | Mapping[str, int]  # cuts, or the bin of each category
 
 
-class EbmColumns(Columns):
+class EbmColumns(ModelColumns):
     """What an EBM is given: numbers, and categories by their values."""
 
     def rows(self, codes: Floats) -> Any:
@@ -56,7 +55,7 @@ class EbmColumns(Columns):
         return table
 
 
-def read(model: Any, schema: Schema) -> tuple[Additive | ClassSums, Columns]:
+def read(model: Any, schema: Schema) -> tuple[Additive | ClassSums, ModelColumns]:
     """The same sum on a grid of the cuts of all its tables."""
     classes = np.asarray(model.classes_)
     if model.link_ != ("logit" if len(classes) == 2 else "mlogit"):
@@ -93,15 +92,15 @@ def read(model: Any, schema: Schema) -> tuple[Additive | ClassSums, Columns]:
     return made, columns
 
 
-def fitted_state(model: Any) -> Any:
+def fitted_parts(model: Any) -> list[Any]:
     """What is read of it."""
-    return attributes(
-        model, "classes_", "link_", "intercept_", "bins_", "term_features_", "term_scores_",
-        "feature_names_in_", "feature_types_in_",
-    )  # fmt: skip
+    return [
+        model.classes_, model.link_, model.intercept_, model.bins_, model.term_features_,
+        model.term_scores_, model.feature_names_in_, model.feature_types_in_,
+    ]  # fmt: skip
 
 
-def _several(model: Any, schema: Schema, classes: Any) -> tuple[ClassSums, Columns]:
+def _several(model: Any, schema: Schema, classes: Any) -> tuple[ClassSums, ModelColumns]:
     """Each class by tables of its own, as if of two."""
     made = []
     for k, base in enumerate(np.ravel(model.intercept_).tolist()):
@@ -116,7 +115,7 @@ def _several(model: Any, schema: Schema, classes: Any) -> tuple[ClassSums, Colum
     return ClassSums(tuple(made), classes), columns
 
 
-def _columns(model: Any, schema: Schema, names: list[str], order: tuple[int, ...]) -> Columns:
+def _columns(model: Any, schema: Schema, names: list[str], order: tuple[int, ...]) -> ModelColumns:
     kinds = zip(model.feature_types_in_, model.bins_, strict=True)
     known = {j: list(bins[0]) for j, (kind, bins) in enumerate(kinds) if kind != "continuous"}
     return EbmColumns(schema, names, order, known, ())

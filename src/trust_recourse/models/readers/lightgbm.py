@@ -18,14 +18,14 @@ from trust_recourse.io.extras import needed
 from trust_recourse.io.wording import some
 from trust_recourse.models.readers.columns import (
     Chosen,
-    Columns,
+    ModelColumns,
     Nodes,
     UnreadableError,
     bits,
     order_of,
     rows,
 )
-from trust_recourse.models.readers.fitted_state import Identity, attributes
+from trust_recourse.models.readers.referee import Identity
 from trust_recourse.models.sums.classes import ClassSums, summed_apart
 from trust_recourse.models.sums.ensemble import BEFORE_ZERO, ZERO, Link, SumModel, labels, listed
 from trust_recourse.schema import Schema
@@ -120,7 +120,7 @@ def _declared(name: str, given: Any, least: int, most: int) -> None:
         )
 
 
-def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, Columns]:
+def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, ModelColumns]:
     """The same model as a sum of trees, and what the library sees of rows."""
     text = getattr(model, "booster_", model).model_to_string()
     head, _, rest = text.partition("\nTree=")
@@ -153,15 +153,15 @@ def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, Columns]:
     return SumModel(schema, classes, tuple(sums), 0.0, link), columns
 
 
-def columns_of(model: Any, schema: Schema) -> Columns:
+def columns_of(model: Any, schema: Schema) -> ModelColumns:
     """What the library sees of rows."""
     text = getattr(model, "booster_", model).model_to_string()
     names, n = _names(_columns(text), schema.names), len(_columns(text))
     lists = _categories(_lists(text), schema, order_of(schema, names, n))
-    return Columns.of(schema, names, n, lists)
+    return ModelColumns.of(schema, names, n, lists)
 
 
-def _refuse_codes(trees: Sequence[dict[str, str]], columns: Columns) -> None:
+def _refuse_codes(trees: Sequence[dict[str, str]], columns: ModelColumns) -> None:
     """A model that learnt of blanks sees in a code such as -9 a number, not a blank."""
     learnt = set()
     for tree in trees:
@@ -189,14 +189,14 @@ def predict_proba(model: Any, X: Any) -> Floats:
     return said if said.ndim == 2 else np.column_stack([1.0 - said, said])
 
 
-def fitted_state(model: Any) -> Any:
+def fitted_parts(model: Any) -> list[Any]:
     """The booster itself, which another fit makes anew, and what changes if it learns on.
 
     Its text, which is read, would take milliseconds.
     """
     booster = getattr(model, "booster_", model)
-    told = booster.num_trees(), booster.lower_bound(), booster.upper_bound()
-    return Identity(booster), told, booster.best_iteration, attributes(model, "classes_")
+    told = [booster.num_trees(), booster.lower_bound(), booster.upper_bound()]
+    return [Identity(booster), *told, booster.best_iteration, getattr(model, "classes_", None)]
 
 
 def _fields(text: str) -> dict[str, str]:

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from trust_recourse.io.arrays import Floats
-from trust_recourse.models.readers.columns import Columns, UnreadableError, rows, told_apart
-from trust_recourse.models.readers.fitted_state import attributes
+from trust_recourse.models.readers.columns import ModelColumns, UnreadableError, rows, told_apart
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.classes import ClassSums
 from trust_recourse.models.sums.ensemble import labels, listed
@@ -23,7 +22,7 @@ IN_TYPE_OF_TABLE = True  # float32 rows are multiplied in float32
 NAMES = ("LogisticRegression", "LogisticRegressionCV", _DESCENT)
 
 
-def read(model: Any, schema: Schema) -> tuple[Additive | ClassSums, Columns]:
+def read(model: Any, schema: Schema) -> tuple[Additive | ClassSums, ModelColumns]:
     """The same model as points and slopes, and what the library sees of rows."""
     name, classes = type(model).__name__, np.asarray(model.classes_)
     if name == _DESCENT and model.loss != "log_loss":
@@ -45,7 +44,7 @@ def read(model: Any, schema: Schema) -> tuple[Additive | ClassSums, Columns]:
     coefficients = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
     weights = np.atleast_2d(np.asarray(coefficients, float))
     names = getattr(model, "feature_names_in_", None)
-    columns = Columns.of(schema, None if names is None else list(names), weights.shape[1], {})
+    columns = ModelColumns.of(schema, None if names is None else list(names), weights.shape[1], {})
     by_feature = weights[:, np.argsort(columns.order)].tolist()
     bases = np.ravel(model.intercept_).tolist()
     if len(classes) > 2:
@@ -54,7 +53,9 @@ def read(model: Any, schema: Schema) -> tuple[Additive | ClassSums, Columns]:
     return _sum(columns, by_feature[0], bases[0], classes), columns
 
 
-def _sum(columns: Columns, weights: Sequence[float], base: float, classes: Any = (0, 1)) -> Any:
+def _sum(
+    columns: ModelColumns, weights: Sequence[float], base: float, classes: Any = (0, 1)
+) -> Any:
     terms = (_term(columns, f, weight) for f, weight in enumerate(weights))
     edges, points, slopes = zip(*terms, strict=True)
     return Additive(columns.schema, edges, points, slopes=slopes, base=base, classes=classes)
@@ -65,12 +66,13 @@ def predict_proba(model: Any, X: Any) -> Floats:
     return np.asarray(model.predict_proba(rows(X, getattr(model, "feature_names_in_", None))))
 
 
-def fitted_state(model: Any) -> Any:
+def fitted_parts(model: Any) -> list[Any]:
     """What is read of it."""
-    return attributes(model, "classes_", "coef_", "intercept_", "feature_names_in_", "loss")
+    names = "classes_", "coef_", "intercept_", "feature_names_in_", "loss"
+    return [getattr(model, name, None) for name in names]
 
 
-def _term(columns: Columns, f: int, weight: float) -> tuple[Floats, Floats, Floats]:
+def _term(columns: ModelColumns, f: int, weight: float) -> tuple[Floats, Floats, Floats]:
     """The edges, points and slopes of one feature."""
     feature, seen = columns.schema[f], weight * columns.seen[f]
     size = len(labels(feature)) if listed(feature) else 0

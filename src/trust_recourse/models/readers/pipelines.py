@@ -18,8 +18,7 @@ import pandas as pd
 
 from trust_recourse.io.arrays import Floats
 from trust_recourse.io.wording import some
-from trust_recourse.models.readers.columns import Columns, UnreadableError, order_of
-from trust_recourse.models.readers.fitted_state import attributes, state_of
+from trust_recourse.models.readers.columns import ModelColumns, UnreadableError, order_of
 from trust_recourse.models.readers.lifting import Lifted, PulledTerms, added_up
 from trust_recourse.models.readers.steps import People, Stage, walked
 from trust_recourse.models.sums.additive import Additive
@@ -71,7 +70,7 @@ def opened(model: Any) -> Opened:
 
 def read(
     model: Any, schema: Schema
-) -> tuple[SumModel | Additive | ClassSums, Columns | People | None]:
+) -> tuple[SumModel | Additive | ClassSums, ModelColumns | People | None]:
     """The same model as a sum of trees or lines, and what it is given of rows."""
     from trust_recourse.models.readers.library import reading
 
@@ -164,17 +163,6 @@ def predict_proba(model: Any, X: Any) -> Floats:
     with warnings.catch_warnings():  # such as of unknown categories, which are told as nothing
         warnings.simplefilter("ignore")
         return np.asarray(_alone(model).predict_proba(X)).astype(float)
-
-
-def fitted_state(model: Any) -> Any:
-    """What is read of it: the steps, the model in the middle and the calibrator."""
-    from trust_recourse.models.readers.library import reader_of
-
-    inside = opened(model)
-    names = attributes(model, "classes_", "feature_names_in_")
-    around = state_of([inside.steps, inside.calibrator])
-    reader = reader_of(inside.model)
-    return names, around, None if reader is None else reader.fitted_state(inside.model)
 
 
 def _alone(model: Any) -> Any:

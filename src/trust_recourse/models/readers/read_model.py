@@ -19,13 +19,8 @@ from trust_recourse.io.scalars import Floats, plain
 from trust_recourse.io.wording import some
 from trust_recourse.models.log_odds_margin import beside_strongest
 from trust_recourse.models.readers.columns import UnreadableError
-from trust_recourse.models.readers.library import (
-    Library,
-    known,
-    of_categories,
-    readable,
-    tolerance,
-)
+from trust_recourse.models.readers.library import known, of_categories, readable, tolerance
+from trust_recourse.models.readers.referee import Library, state_of
 from trust_recourse.models.seam import Score
 from trust_recourse.question import Outcome, Point, Target
 from trust_recourse.schema import Schema
@@ -100,7 +95,7 @@ class ReadModel:
     def check(self) -> None:
         """Raise `ValueError` if the model was fitted again, or changed, since it was read.
 
-        A model without visible parameters counts as unchanged.
+        Of a model that is asked by rows alone only the classes are compared.
         """
         if self._fitted_state() != self._state:
             self.refuse_changed()
@@ -113,11 +108,12 @@ class ReadModel:
             "expected the same model. Make a new Recourse, and ask it again"
         )
 
-    def _fitted_state(self) -> Any:
-        """What the model has learnt; None if it cannot learn, or is always asked itself."""
+    def _fitted_state(self) -> list[Any]:
+        """All that was read of a library's model; of others the fingerprint and the classes."""
         if self.library is not None:
-            return self.library.fitted_state()
-        return getattr(self.model, "fingerprint_", None) if hasattr(self.model, "fit") else None
+            return state_of(self.library.model)
+        own = getattr(self.model, "fingerprint_", None) if hasattr(self.model, "fit") else None
+        return state_of([own, *map(plain, getattr(self.model, "classes_", ()))])
 
     def __getstate__(self) -> dict[str, Any]:
         """What a pickle or a deep copy holds: not the scores, which are large.

@@ -22,14 +22,13 @@ from trust_recourse.io.extras import needed
 from trust_recourse.io.wording import some
 from trust_recourse.models.readers.columns import (
     Chosen,
-    Columns,
+    ModelColumns,
     Nodes,
     UnreadableError,
     bits,
     last_left,
     rows,
 )
-from trust_recourse.models.readers.fitted_state import attributes, state_of
 from trust_recourse.models.sums.classes import ClassSums, summed_apart
 from trust_recourse.models.sums.ensemble import Link, SumModel
 from trust_recourse.schema import Schema
@@ -76,7 +75,7 @@ def opened(data: bytes) -> Any:
     return io.loads(data, trusted=list(_TRUSTED))
 
 
-def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, Columns]:
+def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, ModelColumns]:
     """The same model as a sum of trees, and what the library sees of rows."""
     if getattr(model, "n_outputs_", 1) != 1:
         raise UnreadableError(f"the model has {model.n_outputs_} outputs; only one can be read")
@@ -107,22 +106,26 @@ def predict_proba(model: Any, X: Any) -> Floats:
     return np.asarray(alone.predict_proba(rows(X, _names(model))))
 
 
-def fitted_state(model: Any) -> Any:
+def fitted_parts(model: Any) -> list[Any]:
     """What is read of it: of trees all nodes and values."""
     name = type(model).__name__
-    known = attributes(model, "classes_", "feature_names_in_", "n_features_in_")
+    known = [model.classes_, getattr(model, "feature_names_in_", None), model.n_features_in_]
     if name == _HISTOGRAM:
         trees = [[each.nodes, each.raw_left_cat_bitsets] for of in model._predictors for each in of]
-        return known, state_of(trees), attributes(model, "_baseline_prediction", "_preprocessor")
+        return [*known, trees, model._baseline_prediction, model._preprocessor]
     estimators = [model] if name in _TREES else np.ravel(model.estimators_).tolist()
     trees = [each.tree_.__getstate__() for each in estimators]
-    return known, state_of(trees), attributes(model, "init_", "learning_rate", "loss")
+    return [
+        *known,
+        trees,
+        *(getattr(model, each, None) for each in ("init_", "learning_rate", "loss")),
+    ]
 
 
 def _columns(
     model: Any, schema: Schema, categories: Mapping[int, Sequence[Any]] | None = None
-) -> Columns:
-    return Columns.of(schema, _names(model), model.n_features_in_, categories or {})
+) -> ModelColumns:
+    return ModelColumns.of(schema, _names(model), model.n_features_in_, categories or {})
 
 
 def _names(model: Any) -> list[str] | None:
@@ -140,7 +143,7 @@ def _nodes(tree: Any, value: Floats) -> Nodes:
     return Nodes(tree.feature, edge, missing, tree.children_left, tree.children_right, value)
 
 
-def _boosted(model: Any, schema: Schema, classes: Any) -> tuple[SumModel | ClassSums, Columns]:
+def _boosted(model: Any, schema: Schema, classes: Any) -> tuple[SumModel | ClassSums, ModelColumns]:
     start = model.init_
     if not (isinstance(start, str) or type(start).__name__ == "DummyClassifier"):
         raise UnreadableError(
@@ -166,7 +169,9 @@ def _boosted(model: Any, schema: Schema, classes: Any) -> tuple[SumModel | Class
 # ---------------------------------------------------------------- histogram gradient boosting
 
 
-def _histogram(model: Any, schema: Schema, classes: Any) -> tuple[SumModel | ClassSums, Columns]:
+def _histogram(
+    model: Any, schema: Schema, classes: Any
+) -> tuple[SumModel | ClassSums, ModelColumns]:
     order, categories = np.arange(model.n_features_in_), {}
     if model._preprocessor is not None:  # puts the columns of categories first, as numbers
         order = np.argsort(~model.is_categorical_, kind="stable")

@@ -21,14 +21,13 @@ from trust_recourse.io.wording import some
 from trust_recourse.models.readers import ubjson
 from trust_recourse.models.readers.columns import (
     Chosen,
-    Columns,
+    ModelColumns,
     Nodes,
     UnreadableError,
     last_left,
     preorder,
     rows,
 )
-from trust_recourse.models.readers.fitted_state import attributes
 from trust_recourse.models.sums.classes import ClassSums, summed_apart
 from trust_recourse.models.sums.ensemble import Link, SumModel, listed
 from trust_recourse.schema import Feature, Schema
@@ -121,7 +120,7 @@ def _declared(name: str, given: Any, least: int, most: int) -> int:
     return number
 
 
-def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, Columns]:
+def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, ModelColumns]:
     """The same model as a sum of trees, and what the library sees of rows."""
     booster = _booster(model)
     whole = json.loads(booster.save_raw("json"))
@@ -148,21 +147,21 @@ def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, Columns]:
     return SumModel(schema, classes, tuple(sums), bases[0], link, "float32"), columns
 
 
-def columns_of(model: Any, schema: Schema) -> Columns:
+def columns_of(model: Any, schema: Schema) -> ModelColumns:
     """What the library sees of rows."""
     return _columns(json.loads(_booster(model).save_raw("json"))["learner"], schema)
 
 
-def _columns(learner: dict[str, Any], schema: Schema) -> Columns:
+def _columns(learner: dict[str, Any], schema: Schema) -> ModelColumns:
     n, kind = int(learner["learner_model_param"]["num_feature"]), learner["gradient_booster"]
     cats = kind.get("gbtree", kind)["model"].get("cats")  # dart has its trees a level deeper
-    return Columns.of(schema, learner["feature_names"] or None, n, _categories(cats))
+    return ModelColumns.of(schema, learner["feature_names"] or None, n, _categories(cats))
 
 
-def fitted_state(model: Any) -> Any:
+def fitted_parts(model: Any) -> list[Any]:
     """All that its file would hold, and where its best round is."""
     whole = sha256(_booster(model).save_raw("ubj")).digest()
-    return whole, attributes(model, "best_iteration", "classes_")
+    return [whole, getattr(model, "best_iteration", None), getattr(model, "classes_", None)]
 
 
 def predict_proba(model: Any, X: Any) -> Floats:

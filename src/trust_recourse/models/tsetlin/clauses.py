@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from trust_recourse import _native
 from trust_recourse.models.statements import all_of, statement
-from trust_recourse.models.tsetlin import inference
 from trust_recourse.models.tsetlin.links import ClauseLink, Logistic
 from trust_recourse.models.tsetlin.literals import Literals
 from trust_recourse.schema import Schema
@@ -93,7 +93,7 @@ class Clauses:
 
     def true(self, cells: Cells) -> Bools:
         """(n, 2o): whether each literal holds, negations last."""
-        return inference.literal_rows(cells, self.literals.layout)
+        return _native.literal_rows(cells, self.literals.layout)
 
     # ------------------------------------------------------------ words
 

@@ -16,13 +16,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from trust_recourse import _native
 from trust_recourse.io.arrays import Cells, Floats
 from trust_recourse.models.attribution import Attribution
 from trust_recourse.models.grid import Grid
 from trust_recourse.models.log_odds_margin import SumsMargin, softmax
 from trust_recourse.models.margin_attribution import MARGIN, MarginAttribution
 from trust_recourse.models.seam import Score
-from trust_recourse.models.tsetlin import inference
 from trust_recourse.models.tsetlin.bounds import ClauseBounds
 from trust_recourse.models.tsetlin.calibration import Calibrator
 from trust_recourse.models.tsetlin.clauses import Clauses
@@ -130,7 +130,7 @@ class FittedMachine:
 
     def firing_at(self, cells: Cells) -> Floats:
         """The probability of each clause to fire at rows of cells, (n, K·C)."""
-        return inference.firing(cells, self.grid.first_cell, self.factors, self.empty)
+        return _native.firing(cells, self.grid.first_cell, self.factors, self.empty)
 
     def calibrated(self, raw: Floats) -> Floats:
         """The confidence that stands for a raw one; the same if there is no calibrator."""

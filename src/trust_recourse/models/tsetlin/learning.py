@@ -100,7 +100,9 @@ def learn(
                 states = model.automata.start(model.n_clauses, 2 * literals.n_literals, own)
                 banks.append(BankLearning(literals, states))
             target = against_rest(y, k, K)
-            held = None if begun else held_out(target, model.validation_fraction, own)
+            held = (
+                None if begun else held_out(target, getattr(model, "validation_fraction", 0.0), own)
+            )
             which = f", class {k + 1} of {K}" if K > 1 else ""
             bar = Progress(epochs, f"{type(model).__name__}{which}", show=bool(model.verbose))
             banks[k].learn(learner, cells, target, epochs, own, held, bar)

@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.models.tsetlin import inference
+from trust_recourse import _native
 
 Floats = NDArray[np.float64]
 Layout = tuple[Any, Any, Any, Any, int]
@@ -82,7 +82,7 @@ class VoteLink(ClauseLink):
 
     def raw(self, q: Floats) -> Floats:
         """E[g(v)] by the law of the vote."""
-        m = inference.expectation(inference.vote_law(q), self.g)
+        m = _native.expectation(_native.vote_law(q), self.g)
         return np.clip(_tied(m), 0.0, 1.0)
 
     def raw_of(self, score: Floats) -> Floats:
@@ -93,11 +93,11 @@ class VoteLink(ClauseLink):
         self, cells: Any, layout: Layout, inclusion: Floats, n_passes: int, rng: Any
     ) -> Floats:
         """The paper's estimate: the mean of g(v) over the passes."""
-        return inference.monte_carlo(cells, layout, inclusion, self.g, n_passes, rng)
+        return _native.monte_carlo(cells, layout, inclusion, self.g, 0.0, n_passes, rng)
 
     def slopes(self, q: Floats) -> Floats:
         """By how much confidence gains when a clause fires for sure: M is multilinear in q."""
-        return inference.slopes(q, self.g)
+        return _native.slopes(q, self.g)
 
     def mean_slopes(self, a: Floats, b: Floats) -> Floats:
         """Along the path a slope is a polynomial, of which Gauss–Legendre is exact.
@@ -143,7 +143,7 @@ class Logistic(ClauseLink):
 
         def loss(at: Floats) -> tuple[float, Floats]:
             w, b = at[:C], float(at[C])
-            total, gradient = inference.log_loss(q, y, sign * w, b)
+            total, gradient = _native.log_loss(q, y, sign * w, b)
             total += np.logaddexp(0.0, b) + np.logaddexp(0.0, -b) + PENALTY / 2.0 * w @ w
             slope = np.append(sign * gradient[:C] + PENALTY * w, gradient[C] + np.tanh(b / 2.0))
             return total / (len(y) + 2), slope / (len(y) + 2)
@@ -169,7 +169,7 @@ class Logistic(ClauseLink):
 
     def score(self, q: Floats) -> Floats:
         """R, the log-odds of class 1; each row added up in one order."""
-        return inference.scores(q, self.signed, self.intercept)
+        return _native.scores(q, self.signed, self.intercept)
 
     def raw(self, q: Floats) -> Floats:
         """σ(R)."""
@@ -177,7 +177,7 @@ class Logistic(ClauseLink):
 
     def log_loss(self, q: Floats, y: NDArray[np.int8]) -> float:
         """The mean log-loss of rows of q, in nats."""
-        total, _ = inference.log_loss(q, y, self.signed, self.intercept)
+        total, _ = _native.log_loss(q, y, self.signed, self.intercept)
         return total / len(y)
 
     def raw_of(self, score: Floats) -> Floats:
@@ -188,14 +188,14 @@ class Logistic(ClauseLink):
         self, cells: Any, layout: Layout, inclusion: Floats, n_passes: int, rng: Any
     ) -> Floats:
         """σ of the mean score over the passes: the mean of σ would tend to something else."""
-        mean = inference.monte_carlo_scores(
+        mean = _native.monte_carlo(
             cells, layout, inclusion, self.signed, self.intercept, n_passes, rng
         )
         return self.raw_of(mean)
 
     def slopes(self, q: Floats) -> Floats:
         """σ'(R) w_j p_j."""
-        p = inference.logistic(self.score(q))
+        p = _logistic(self.score(q))
         return np.asarray((p * (1.0 - p))[:, None] * self.signed)
 
     def mean_slopes(self, a: Floats, b: Floats) -> Floats:
@@ -204,7 +204,7 @@ class Logistic(ClauseLink):
         For a small ΔR that is √(σ'(R_a) σ'(R_b)) · sinh(ΔR/2) / (ΔR/2), where nothing cancels.
         """
         R = self.score(np.stack([a, b]))
-        p, moved = inference.logistic(R), float(R[1] - R[0])
+        p, moved = _logistic(R), float(R[1] - R[0])
         if abs(moved) < 1e-3:
             mean = float(np.sqrt(np.prod(p * (1.0 - p)))) * (1.0 + moved**2 / 24.0)
         else:
@@ -279,9 +279,14 @@ def _softmax(R: Floats) -> tuple[Floats, Floats]:
     return np.exp(told), told
 
 
+def _logistic(score: Floats) -> Floats:
+    """σ of each score, in its shape."""
+    return _native.logistic(np.ravel(score)).reshape(np.shape(score))
+
+
 def confidence_of(score: Floats) -> Floats:
     """σ of log-odds, but one half within a tie."""
-    return _tied(inference.logistic(score))
+    return _tied(_logistic(score))
 
 
 def _tied(m: Floats) -> Floats:

@@ -19,8 +19,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from trust_recourse import _native
 from trust_recourse.models.grid import Grid
-from trust_recourse.models.tsetlin import inference
 from trust_recourse.schema import Feature, Schema
 from trust_recourse.schema.checks import Kind
 
@@ -188,7 +188,7 @@ class Literals:
     ) -> NDArray[np.float64]:
         """q_j at rows of cells, (n, C), of clauses with these inclusion probabilities."""
         empty = np.prod(1.0 - inclusion, axis=1)
-        return inference.firing(cells, self.grid.first_cell, self.factors(inclusion), empty)
+        return _native.firing(cells, self.grid.first_cell, self.factors(inclusion), empty)
 
     @cached_property
     def owners(self) -> NDArray[np.int64]:

@@ -12,11 +12,11 @@ from functools import cached_property
 
 import numpy as np
 
+from trust_recourse import _native
 from trust_recourse.io.arrays import Bools, Floats
 from trust_recourse.models.attribution import Attribution, Words
 from trust_recourse.models.grid import Grid
 from trust_recourse.models.log_mean import by_feature
-from trust_recourse.models.tsetlin import inference
 from trust_recourse.models.tsetlin.clauses import Clauses
 from trust_recourse.models.tsetlin.links import Logistic
 from trust_recourse.schema import Schema
@@ -49,7 +49,7 @@ class RuleParts(Attribution):
     def at(self, codes: Floats) -> Floats:
         """(C,): w p q."""
         grid: Grid = self.clauses.literals.grid
-        q = inference.firing(
+        q = _native.firing(
             grid.cells(codes[None]), grid.first_cell, self.clauses.factors, self.clauses.empty
         )
         return np.asarray(self._signed * q[0])
