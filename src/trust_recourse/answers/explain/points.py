@@ -29,7 +29,8 @@ from trust_recourse.models.seam import of_class
 
 if TYPE_CHECKING:
     from trust_recourse.answers.recourse import Recourse
-    from trust_recourse.models.tsetlin.clauses import Bools, Cells, Clauses
+    from trust_recourse.io.arrays import Bools, Cells
+    from trust_recourse.models.tsetlin.clauses import Clauses
 
 NAMED = 0.01  # literals that belong to a clause less likely are not named
 

@@ -28,7 +28,7 @@ from trust_recourse.answers.explain.shares import Floats, Shares
 from trust_recourse.io.wording import floored
 
 if TYPE_CHECKING:
-    from trust_recourse.models.tsetlin.clauses import Bools
+    from trust_recourse.io.arrays import Bools
 
 STEEP = 10.0  # a calibrator that stretches the raw change further has a jump there
 NAMES = 3  # literals named that may silence a rule

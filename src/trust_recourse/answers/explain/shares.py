@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from trust_recourse.models.log_mean import by_feature
 
 if TYPE_CHECKING:
-    from trust_recourse.models.tsetlin.clauses import Cells
+    from trust_recourse.io.arrays import Cells
 
 Floats = NDArray[np.float64]
 

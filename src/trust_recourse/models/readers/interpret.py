@@ -21,7 +21,7 @@ from trust_recourse.io.extras import needed
 from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import some
 from trust_recourse.models.grid import Grid
-from trust_recourse.models.readers.columns import ModelColumns, UnreadableError, order_of
+from trust_recourse.models.readers.columns import ModelColumns, UnreadableError, one_of, order_of
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.classes import ClassSums
 from trust_recourse.models.sums.dense_tables import Pair
@@ -154,14 +154,9 @@ class _Column:
         """The bin of each cell in a table of so many features, which has so many bins."""
         feature, level = self.feature, self.levels[min(order, len(self.levels)) - 1]
         known = labels(feature) if listed(feature) else [*self.edges.tolist(), math.inf]
-        gone = {_bin(feature, level, code) % many for code in feature.missing}
-        if len(gone) > 1:
-            raise UnreadableError(
-                f"column {feature.name!r}: the model tells its missing codes apart "
-                f"({some(feature.missing)}), which are one to the schema; declare them as values"
-            )
+        gone = [_bin(feature, level, code) % many for code in feature.missing]
         found = [_bin(feature, level, value) % many for value in known]
-        return np.array([*found, *gone], np.int64)
+        return np.array([*found, *one_of(feature, np.array(gone))], np.int64)
 
 
 def _bin(feature: Feature, level: Bins, value: Any) -> int:

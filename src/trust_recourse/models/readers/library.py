@@ -19,8 +19,7 @@ from trust_recourse.io.deferred import defer_seldom
 from trust_recourse.io.files import FileError
 from trust_recourse.io.frames import as_pandas
 from trust_recourse.models.readers.columns import UnreadableError
-from trust_recourse.models.readers.contents import Content, contents
-from trust_recourse.models.readers.formats import opened
+from trust_recourse.models.readers.formats import Content, contents, opened
 from trust_recourse.models.readers.referee import Library, reader_of
 from trust_recourse.models.sums import store
 from trust_recourse.models.sums.additive import Additive

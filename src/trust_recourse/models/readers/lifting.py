@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from trust_recourse.io.arrays import Bools, Floats
-from trust_recourse.models.readers.columns import alike
+from trust_recourse.models.readers.columns import alike, one_of
 from trust_recourse.models.readers.steps import (
     TINY,
     PipelineColumn,
@@ -295,7 +295,7 @@ def added_up(stage: Stage, lists: Sequence[Any], inner: Schema, terms: PulledTer
         each = [_line(inner[j], terms, j, lists[j]) for j in mine]
         size = len(labels(feature)) if listed(feature) else 0
         at_listed = np.sum(each, axis=0) if mine else np.zeros(size + len(feature.missing))
-        missing = _one_of(feature, at_listed[size:])
+        missing = one_of(feature, at_listed[size:])
         if size:
             edges = np.empty(0) if feature.kind == "category" else np.arange(size - 1.0)
             known = PipelineColumn(f, edges, at_listed[:size], np.zeros(size))
@@ -340,9 +340,3 @@ def _sum(f: int, columns: Sequence[PipelineColumn]) -> PipelineColumn:
         [column.offset for column in each], [column.slope for column in each]
     ))  # fmt: skip
     return PipelineColumn(f, edges, offset, slope)
-
-
-def _one_of(feature: Feature, numbers: Floats) -> Floats:
-    """What all missing values add, which are one and the same to the schema."""
-    alike(feature, numbers != numbers[:1])
-    return numbers[:1]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from trust_recourse.models.readers.columns import (
     Nodes,
     UnreadableError,
     bits,
+    declared,
     order_of,
     rows,
 )
@@ -32,6 +34,7 @@ from trust_recourse.schema import Schema
 from trust_recourse.schema.errors import BLANK
 
 NAMES = ("LGBMClassifier", "Booster")
+_declared = partial(declared, library="LightGBM")
 _CATEGORY, _DEFAULT_LEFT = 1, 2  # bits of a decision; the next two are what is missing
 _NOTHING, _ZEROS, _BLANKS = 0, 1, 2
 AT_PREDICTION = {
@@ -108,16 +111,6 @@ def _refuse_tree(tree: dict[str, str], columns: int) -> None:
         if ends != sorted(ends) or ends[:1] != [0]:
             raise UnreadableError("LightGBM: cat_boundaries do not rise from 0. Save it again")
         _declared("cat_boundaries", ends[-1], words, words)
-
-
-def _declared(name: str, given: Any, least: int, most: int) -> None:
-    """Refuse a number that a file declares, beyond what it holds."""
-    if not least <= int(given) <= most:
-        expected = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-        raise UnreadableError(
-            f"LightGBM: the file declares {name}={int(given):,}; expected {expected}, by what it "
-            "holds. Save the model again"
-        )
 
 
 def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, ModelColumns]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from trust_recourse.io.arrays import Floats
-from trust_recourse.models.readers.columns import ModelColumns, UnreadableError, rows, told_apart
+from trust_recourse.models.readers.columns import ModelColumns, UnreadableError, one_of, rows
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.classes import ClassSums
 from trust_recourse.models.sums.ensemble import labels, listed
@@ -76,9 +76,7 @@ def _term(columns: ModelColumns, f: int, weight: float) -> tuple[Floats, Floats,
     """The edges, points and slopes of one feature."""
     feature, seen = columns.schema[f], weight * columns.seen[f]
     size = len(labels(feature)) if listed(feature) else 0
-    if len(set(seen[size:].tolist())) > 1:
-        told_apart(feature)
-    missing = seen[size : size + 1]
+    missing = one_of(feature, seen[size:])
     if size:
         cuts = np.empty(0) if feature.kind == "category" else np.arange(size - 1.0)
         return cuts, np.append(seen[:size], missing), np.zeros(size + len(missing))

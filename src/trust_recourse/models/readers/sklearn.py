@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from io import BytesIO
 from typing import Any
 from zipfile import ZipFile
@@ -26,6 +25,7 @@ from trust_recourse.models.readers.columns import (
     Nodes,
     UnreadableError,
     bits,
+    by_class,
     last_left,
     rows,
 )
@@ -91,11 +91,8 @@ def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, ModelColumns
     link = Link(False, len(estimators))
     trees = [columns.tree(_nodes(each.tree_, each.tree_.value[:, 0, :])) for each in estimators]
     if len(classes) > 2:
-        each_class = [
-            [replace(tree, value=tree.value[:, k : k + 1]) for tree in trees]
-            for k in range(len(classes))
-        ]
-        return summed_apart(schema, classes, each_class, link, softmax=False), columns
+        each = by_class(trees, len(classes))
+        return summed_apart(schema, classes, each, link, softmax=False), columns
     return SumModel(schema, classes, tuple(trees), 0.0, link), columns
 
 

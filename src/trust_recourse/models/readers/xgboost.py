@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from functools import partial
 from hashlib import sha256
 from itertools import pairwise
 from typing import Any
@@ -24,6 +25,7 @@ from trust_recourse.models.readers.columns import (
     ModelColumns,
     Nodes,
     UnreadableError,
+    declared,
     last_left,
     preorder,
     rows,
@@ -39,6 +41,7 @@ PER_NODE = (
     "split_conditions", "split_indices", "split_type", "sum_hessian",
 )  # fmt: skip
 NAMES = ("XGBClassifier", "XGBRFClassifier", "Booster")
+_declared = partial(declared, library="XGBoost")
 _LEAST = float(np.float32(-88.7))  # its logistic function takes no sum below
 
 
@@ -106,18 +109,6 @@ def _refuse_tree(tree: Any, columns: int) -> None:
     for first, size in zip(tree.get("categories_segments", ()), sizes, strict=True):
         _declared("categories_sizes", size, 0, len(codes))
         _declared("categories_segments", first, 0, len(codes) - int(size))
-
-
-def _declared(name: str, given: Any, least: int, most: int) -> int:
-    """A number that a file declares, within what it holds."""
-    number = int(given)
-    if not least <= number <= most:
-        expected = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-        raise UnreadableError(
-            f"XGBoost: the file declares {name}={number:,}; expected {expected}, by what it holds. "
-            "Save the model again"
-        )
-    return number
 
 
 def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, ModelColumns]:

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from trust_recourse import _native
-from trust_recourse.io.arrays import Cells, Floats
+from trust_recourse.io.arrays import Cells, Floats, Ints
 from trust_recourse.models.attribution import Attribution
 from trust_recourse.models.grid import Grid
 from trust_recourse.models.log_odds_margin import SumsMargin, softmax
@@ -25,12 +25,11 @@ from trust_recourse.models.margin_attribution import MARGIN, MarginAttribution
 from trust_recourse.models.seam import Score
 from trust_recourse.models.tsetlin.bounds import ClauseBounds
 from trust_recourse.models.tsetlin.calibration import Calibrator
-from trust_recourse.models.tsetlin.clauses import Clauses
+from trust_recourse.models.tsetlin.clauses import Clauses, RuleParts
 from trust_recourse.models.tsetlin.confidence import MachineScore
 from trust_recourse.models.tsetlin.links import ClauseLink, Logistic, VoteLink, signs
 from trust_recourse.models.tsetlin.literals import Literals
 from trust_recourse.models.tsetlin.products import Products
-from trust_recourse.models.tsetlin.rule_parts import RuleParts
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +58,7 @@ class FittedMachine:
         return self.literals.grid
 
     @cached_property
-    def polarity(self) -> NDArray[np.int64]:
+    def polarity(self) -> Ints:
         """(K·C,): +1 for the class of the bank, −1 against it."""
         return signs(len(self.inclusion)).astype(np.int64)
 

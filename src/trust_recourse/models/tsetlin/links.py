@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse import _native
+from trust_recourse.io.arrays import Bools, Floats, Ints
 
-Floats = NDArray[np.float64]
 Layout = tuple[Any, Any, Any, Any, int]
 
 TIE = 1e-13  # a confidence of one half but for rounding is a tie
@@ -62,7 +62,7 @@ class ClauseLink(ABC):
 
     @property
     @abstractmethod
-    def counts(self) -> NDArray[np.bool_]:
+    def counts(self) -> Bools:
         """(C,): the clauses that move M at all when they fire."""
 
 
@@ -113,7 +113,7 @@ class VoteLink(ClauseLink):
         return np.clip(self.raw(q)[:, None] - q * self.slopes(q), 0.0, 1.0)
 
     @property
-    def counts(self) -> NDArray[np.bool_]:
+    def counts(self) -> Bools:
         """All of them."""
         return np.ones(len(self.g) - 1, dtype=bool)
 
@@ -216,7 +216,7 @@ class Logistic(ClauseLink):
         return self.raw_of(self.score(q)[:, None] - q * self.signed)
 
     @property
-    def counts(self) -> NDArray[np.bool_]:
+    def counts(self) -> Bools:
         """Those with a weight."""
         return np.asarray(self.weights > 0)
 
@@ -232,7 +232,7 @@ def signs(n_clauses: int) -> Floats:
     return np.where(np.arange(n_clauses) % 2 == 0, 1.0, -1.0)
 
 
-def fit_together(q: Sequence[Floats], y: NDArray[np.int64]) -> tuple[Logistic, ...]:
+def fit_together(q: Sequence[Floats], y: Ints) -> tuple[Logistic, ...]:
     """The weights ≥ 0 and the intercepts of all classes with the least penalised log-loss.
 
     The squares of the weights are penalised, and one row more of each class, at which no clause

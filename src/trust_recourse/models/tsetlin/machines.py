@@ -22,6 +22,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from trust_recourse import _native
+from trust_recourse.io.arrays import Floats, Ints
 from trust_recourse.io.frames import as_given
 from trust_recourse.models import model_file
 from trust_recourse.models.attribution import Attribution
@@ -45,7 +46,6 @@ from trust_recourse.models.tsetlin.training import Automata, IntegerAutomata, Ve
 from trust_recourse.question import decided
 from trust_recourse.schema import Schema
 
-Floats = NDArray[np.float64]
 Seed = int | np.random.Generator | np.random.RandomState | None
 LinkName = Literal["margin", "vote", "logistic"]
 
@@ -91,7 +91,7 @@ class TsetlinClassifier(Settings, ClassifierMixin, BaseEstimator, ABC):
     columns_: list[Any] | None
     n_iter_: int
     inclusion_: Floats
-    polarity_: NDArray[np.int64]
+    polarity_: Ints
     thresholds_: tuple[Floats, ...]
     literals_: list[str]
     dominance_: Floats

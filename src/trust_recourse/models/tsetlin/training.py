@@ -30,9 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse import _native
+from trust_recourse.io.arrays import Bools, Cells, Floats
 from trust_recourse.models.tsetlin.literals import Literals
 
-Allowed = NDArray[np.bool_] | None
+Allowed = Bools | None
 
 BLOCK = _native.Blocks.BLOCK  # steps between two settlements
 LANES = _native.Blocks.LANES  # automata that share a tile of the window
@@ -57,7 +58,7 @@ def start_integers(
     return side + np.int16(n_states - 1)
 
 
-def inclusion_of_vectors(states: NDArray[np.float32]) -> NDArray[np.float64]:
+def inclusion_of_vectors(states: NDArray[np.float32]) -> Floats:
     """π: the share of each vector's mass that lies in its include half."""
     upper = states[:, :, states.shape[2] // 2 :].sum(axis=2, dtype=np.float64)
     return np.asarray(upper / states.sum(axis=2, dtype=np.float64))
@@ -88,9 +89,7 @@ class Learner(ABC):
     def _forbid(self) -> None:
         """Put the forbidden automata in row 0."""
 
-    def epoch(
-        self, cells: NDArray[np.int32], y: NDArray[np.int8], rng: np.random.Generator
-    ) -> float:
+    def epoch(self, cells: Cells, y: NDArray[np.int8], rng: np.random.Generator) -> float:
         """Learn every sample once; return the share whose drawn vote had the right sign."""
         self.right = 0
         order = rng.permutation(len(y))
@@ -100,13 +99,11 @@ class Learner(ABC):
         return self.right / len(y)
 
     @abstractmethod
-    def samples(
-        self, cells: NDArray[np.int32], y: NDArray[np.int8], rng: np.random.Generator
-    ) -> None:
+    def samples(self, cells: Cells, y: NDArray[np.int8], rng: np.random.Generator) -> None:
         """Learn these samples in this order."""
 
     @abstractmethod
-    def inclusion(self) -> NDArray[np.float64]:
+    def inclusion(self) -> Floats:
         """Inclusion probabilities as learnt so far, (C, 2o)."""
 
     def settle(self) -> None:  # noqa: B027 - most learners have nothing left to do
@@ -127,9 +124,7 @@ class IntegerLearner(Learner):
         super().__init__(states, literals, s, T, allowed)
         self.N, self.s = n_states, float(s)
 
-    def samples(
-        self, cells: NDArray[np.int32], y: NDArray[np.int8], rng: np.random.Generator
-    ) -> None:
+    def samples(self, cells: Cells, y: NDArray[np.int8], rng: np.random.Generator) -> None:
         """Learn these samples in this order, drawing for each automaton as it comes."""
         self.right += _native.learn_integer(
             cells, y, self.layout, self.allowed, rng, self.T, self.s, self.N, self.states,
@@ -139,7 +134,7 @@ class IntegerLearner(Learner):
     def _forbid(self) -> None:
         self.states[self.forbidden] = 0
 
-    def inclusion(self) -> NDArray[np.float64]:
+    def inclusion(self) -> Floats:
         """0 or 1: whether a state is in the upper half."""
         return np.asarray(self.states >= self.N, dtype=np.float64)
 
@@ -151,16 +146,12 @@ class VectorLearner(Learner):
         self.states[self.forbidden] = 0.0
         self.states[self.forbidden, 0] = 1.0
 
-    def samples(
-        self, cells: NDArray[np.int32], y: NDArray[np.int8], rng: np.random.Generator
-    ) -> None:
+    def samples(self, cells: Cells, y: NDArray[np.int8], rng: np.random.Generator) -> None:
         """Learn these samples in this order."""
         self.drawn(cells, y, rng.random((len(y), 2, self.clauses), dtype=np.float32))
 
     @abstractmethod
-    def drawn(
-        self, cells: NDArray[np.int32], y: NDArray[np.int8], draws: NDArray[np.float32]
-    ) -> None:
+    def drawn(self, cells: Cells, y: NDArray[np.int8], draws: NDArray[np.float32]) -> None:
         """Learn these samples with these draws, (n, 2, C)."""
 
 
@@ -175,16 +166,14 @@ class PlainLearner(VectorLearner):
         self.keep = keep
         self.pi = inclusion_of_vectors(states).astype(np.float32).ravel()
 
-    def drawn(
-        self, cells: NDArray[np.int32], y: NDArray[np.int8], draws: NDArray[np.float32]
-    ) -> None:
+    def drawn(self, cells: Cells, y: NDArray[np.int8], draws: NDArray[np.float32]) -> None:
         """Learn these samples with these draws."""
         self.right += _native.learn_plain(
             cells, y, self.layout, self.allowed, draws, self.T, self.qs, self.keep, self.states,
             self.pi, self.fired,
         )  # fmt: skip
 
-    def inclusion(self) -> NDArray[np.float64]:
+    def inclusion(self) -> Floats:
         """What the vectors hold in their upper halves."""
         return inclusion_of_vectors(self.states)
 
@@ -246,9 +235,7 @@ class BlockLearner(VectorLearner):
         self.pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
         self._settle(due=0)
 
-    def drawn(
-        self, cells: NDArray[np.int32], y: NDArray[np.int8], draws: NDArray[np.float32]
-    ) -> None:
+    def drawn(self, cells: Cells, y: NDArray[np.int8], draws: NDArray[np.float32]) -> None:
         """Learn these samples with these draws."""
         i = 0
         while i < len(y):
@@ -257,7 +244,7 @@ class BlockLearner(VectorLearner):
             if self.steps.max() == self.block:
                 self._settle(due=self.block)
 
-    def inclusion(self) -> NDArray[np.float64]:
+    def inclusion(self) -> Floats:
         """π, which every step keeps up to date."""
         return self.pi.reshape(self.clauses, -1)[:, : self.automata].astype(np.float64)
 
@@ -305,7 +292,7 @@ class VectorAutomata:
         """½ in each of the two middle states."""
         return start_vectors(clauses, automata, self.n_states)
 
-    def included(self, states: NDArray[Any]) -> NDArray[np.float64]:
+    def included(self, states: NDArray[Any]) -> Floats:
         """What the vectors hold in their upper halves."""
         return inclusion_of_vectors(states)
 
@@ -330,7 +317,7 @@ class IntegerAutomata:
         """Next to the middle, on a side drawn for each."""
         return start_integers(clauses, automata, self.n_states, rng)
 
-    def included(self, states: NDArray[Any]) -> NDArray[np.float64]:
+    def included(self, states: NDArray[Any]) -> Floats:
         """0 or 1: whether a state is in the upper half."""
         return np.asarray(states >= self.n_states, dtype=np.float64)
 
