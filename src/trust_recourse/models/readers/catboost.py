@@ -31,7 +31,7 @@ from trust_recourse.models.readers.columns import (
     order_of,
     rows,
 )
-from trust_recourse.models.sums.classes import ClassSums, summed_apart
+from trust_recourse.models.sums.classes import ClassSums, summed
 from trust_recourse.models.sums.ensemble import Link, SumModel, labels, listed
 from trust_recourse.schema import Feature, Schema
 
@@ -101,9 +101,7 @@ def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, ModelColumns
     if not found:
         raise UnreadableError("CatBoost: the model has no trees")
     trees, link = [columns.tree(each) for each in found], Link(True)
-    if many == 1:
-        return SumModel(schema, classes, tuple(trees), 0.0, link), columns
-    return summed_apart(schema, classes, by_class(trees, many), link), columns
+    return summed(schema, classes, by_class(trees, many), link), columns
 
 
 def fitted_parts(model: Any) -> list[Any]:

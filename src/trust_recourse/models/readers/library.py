@@ -123,7 +123,7 @@ def _probe(read: Read, library: Library) -> Floats | None:
         except Exception as error:
             told = f"{type(error).__name__}: {error}".partition("\n")[0]
             raise UnreadableError(f"its library refuses rows of the schema ({told})") from error
-    apart = np.abs(read.proba_of(codes) - theirs) > tolerance(read, codes)[:, None]
+    apart = np.abs(read.proba_of(codes) - theirs) > read.apart(codes)[:, None]
     if len(rows := np.flatnonzero(apart.any(axis=1))):
         raise UnreadableError(
             f"it is not read as its library has it: of {len(codes)} rows drawn from the schema "
@@ -182,13 +182,8 @@ def readable(model: Any) -> bool:
     return reader_of(type(model)) is not None
 
 
-def tolerance(read: Read, codes: Floats) -> Floats:
-    """How far a library's probability may lie from its model's as read."""
-    return read.apart(codes)
-
-
 def _compare(read: Read, theirs: Any, X: Any) -> None:
-    ours, most = read.predict_proba(X), tolerance(read, read.schema_.encode(X))
+    ours, most = read.predict_proba(X), read.apart(read.schema_.encode(X))
     apart = np.flatnonzero((np.abs(ours - theirs) > most[:, None]).any(axis=1))
     if len(apart):
         row = int(apart[0])

@@ -7,7 +7,6 @@ order, so that its own last digits vary).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from copy import copy
 from io import BytesIO
 from typing import Any
@@ -29,7 +28,7 @@ from trust_recourse.models.readers.columns import (
     last_left,
     rows,
 )
-from trust_recourse.models.sums.classes import ClassSums, summed_apart
+from trust_recourse.models.sums.classes import ClassSums, summed
 from trust_recourse.models.sums.ensemble import Link, SumModel
 from trust_recourse.schema import Schema
 
@@ -87,13 +86,11 @@ def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, ModelColumns
     if name == _BOOSTED:
         return _boosted(model, schema, classes)
     estimators = model.estimators_ if name in _FORESTS else [model]
-    columns = _columns(model, schema)
+    columns = ModelColumns.of(schema, _names(model), model.n_features_in_, {})
     link = Link(False, len(estimators))
     trees = [columns.tree(_nodes(each.tree_, each.tree_.value[:, 0, :])) for each in estimators]
-    if len(classes) > 2:
-        each = by_class(trees, len(classes))
-        return summed_apart(schema, classes, each, link, softmax=False), columns
-    return SumModel(schema, classes, tuple(trees), 0.0, link), columns
+    each = [trees] if len(classes) == 2 else by_class(trees, len(classes))
+    return summed(schema, classes, each, link, softmax=False), columns
 
 
 def predict_proba(model: Any, X: Any) -> Floats:
@@ -117,12 +114,6 @@ def fitted_parts(model: Any) -> list[Any]:
         trees,
         *(getattr(model, each, None) for each in ("init_", "learning_rate", "loss")),
     ]
-
-
-def _columns(
-    model: Any, schema: Schema, categories: Mapping[int, Sequence[Any]] | None = None
-) -> ModelColumns:
-    return ModelColumns.of(schema, _names(model), model.n_features_in_, categories or {})
 
 
 def _names(model: Any) -> list[str] | None:
@@ -150,17 +141,15 @@ def _boosted(model: Any, schema: Schema, classes: Any) -> tuple[SumModel | Class
         raise UnreadableError(
             f"column {blank[0]!r} may be blank in the schema, but {_BOOSTED} takes no blanks"
         )
-    columns = _columns(model, schema)
+    columns = ModelColumns.of(schema, _names(model), model.n_features_in_, {})
     rate = model.learning_rate
-    steps = [
+    trees = [
         [columns.tree(_nodes(each.tree_, rate * each.tree_.value[:, 0, :])) for each in of]
         for of in model.estimators_.T
     ]
     bases = model._raw_predict_init(np.zeros((1, model.n_features_in_)))[0].tolist()
     link = Link(True, scale=2.0 if model.loss == "exponential" else 1.0)
-    if len(classes) > 2:
-        return summed_apart(schema, classes, steps, link, bases), columns
-    return SumModel(schema, classes, tuple(steps[0]), bases[0], link), columns
+    return summed(schema, classes, trees, link, bases), columns
 
 
 # ---------------------------------------------------------------- histogram gradient boosting
@@ -173,22 +162,15 @@ def _histogram(
     if model._preprocessor is not None:  # puts the columns of categories first, as numbers
         order = np.argsort(~model.is_categorical_, kind="stable")
         known = model._preprocessor.named_transformers_["encoder"].categories_
-        categories = {int(order[at]): _labels(each) for at, each in enumerate(known)}
-    columns = _columns(model, schema, categories)
+        values = [np.asarray(each, object)[~pd.isna(each)].tolist() for each in known]
+        categories = {int(order[at]): each for at, each in enumerate(values)}
+    columns = ModelColumns.of(schema, _names(model), model.n_features_in_, categories)
     trees = [
         [columns.tree(_histogram_nodes(predictor, order)) for predictor in of]
         for of in zip(*model._predictors, strict=True)
     ]
     bases = np.ravel(model._baseline_prediction).tolist()
-    if len(classes) > 2:
-        return summed_apart(schema, classes, trees, Link(True), bases), columns
-    return SumModel(schema, classes, tuple(trees[0]), bases[0], Link(True)), columns
-
-
-def _labels(categories: Any) -> Sequence[Any]:
-    """The values of a column of categories; a blank, the last if there is one, is none of them."""
-    found: list[Any] = np.asarray(categories, object)[~pd.isna(categories)].tolist()
-    return found
+    return summed(schema, classes, trees, Link(True), bases), columns
 
 
 def _histogram_nodes(predictor: Any, order: Any) -> Nodes:

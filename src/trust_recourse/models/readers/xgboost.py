@@ -30,7 +30,7 @@ from trust_recourse.models.readers.columns import (
     preorder,
     rows,
 )
-from trust_recourse.models.sums.classes import ClassSums, summed_apart
+from trust_recourse.models.sums.classes import ClassSums, summed
 from trust_recourse.models.sums.ensemble import Link, SumModel, listed
 from trust_recourse.schema import Feature, Schema
 
@@ -130,12 +130,12 @@ def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, ModelColumns
     many = max(int(learner["learner_model_param"]["num_class"]), 2)
     classes = np.asarray(getattr(model, "classes_", range(many)))
     sums, bases = [columns.tree(_nodes(tree)) for tree in trees], _base_margin(booster, whole, n)
-    if many > 2:
-        places = ensemble["tree_info"][: len(sums)]
-        each = [[t for t, at in zip(sums, places, strict=True) if at == k] for k in range(many)]
-        return summed_apart(schema, classes, each, Link(True), bases, "float32"), columns
-    link = Link(True, least=_LEAST)
-    return SumModel(schema, classes, tuple(sums), bases[0], link, "float32"), columns
+    if many == 2:
+        link = Link(True, least=_LEAST)
+        return summed(schema, classes, [sums], link, bases, "float32"), columns
+    places = ensemble["tree_info"][: len(sums)]
+    each = [[t for t, at in zip(sums, places, strict=True) if at == k] for k in range(many)]
+    return summed(schema, classes, each, Link(True), bases, "float32"), columns
 
 
 def columns_of(model: Any, schema: Schema) -> ModelColumns:
@@ -159,9 +159,7 @@ def predict_proba(model: Any, X: Any) -> Floats:
     """What the library says of rows."""
     booster = _booster(model)
     X = rows(X, booster.feature_names)
-    if booster is not model:
-        return np.asarray(model.predict_proba(X)).astype(float)
-    said = booster.inplace_predict(X)
+    said = booster.inplace_predict(X) if booster is model else model.predict_proba(X)
     both = said if said.ndim == 2 else np.column_stack([np.float32(1) - said, said])
     return np.asarray(both).astype(float)
 
@@ -204,14 +202,16 @@ def _categories(cats: dict[str, Any] | None) -> dict[int, Sequence[Any]]:
 
 def _refuse_unknown(feature: Feature, known: Sequence[Any]) -> None:
     """The library itself refuses rows with such a value."""
-    strange = [each for each in (*feature.values, *feature.missing) if each not in (None, *known)]
-    if listed(feature) and any(not str(label).isascii() for label in feature.values):
+    if not listed(feature):
+        return
+    if cut := [label for label in feature.values if not str(label).isascii()]:
         raise UnreadableError(
             f"XGBoost, column {feature.name!r}: it cuts labels beyond ASCII when it stores them, "
-            f"and the schema has {next(v for v in feature.values if not str(v).isascii())!r}; "
-            "write it in ASCII, in the rows that the model learns from and in the schema"
+            f"and the schema has {cut[0]!r}; write it in ASCII, in the rows that the model learns "
+            "from and in the schema"
         )
-    if listed(feature) and strange:
+    strange = [each for each in (*feature.values, *feature.missing) if each not in (None, *known)]
+    if strange:
         raise UnreadableError(
             f"XGBoost, column {feature.name!r}: the schema has the value {strange[0]!r}, which the "
             f"model was not learnt on; expected only {some(known)}"
