@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trust_recourse.io import strict_json
-from trust_recourse.io.arrays import Bools, Floats, Ints
+from trust_recourse.io.arrays import Floats, Ints
 from trust_recourse.io.extras import needed
 from trust_recourse.io.wording import some
 from trust_recourse.models.readers.columns import (
@@ -70,7 +70,10 @@ class CatBoostFile(NamedTuple):
             path = Path(folder) / "model.json"
             path.write_bytes(self.data)
             model.load_model(str(path), format="json")
-        model.set_leaf_values(np.concatenate([*_leaf_values(self.whole)]))
+        values = [tree["leaf_values"] for tree in self.whole.get("oblivious_trees", ())]
+        for tree in self.whole.get("trees", ()):
+            values += [np.ravel(node["value"]) for node in _preorder(tree) if "value" in node]
+        model.set_leaf_values(np.concatenate(values).astype(float))
         model.set_scale_and_bias(*self.whole["scale_and_bias"])
         return model.predict_proba(X)
 
@@ -85,9 +88,10 @@ def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, ModelColumns
     whole = model.whole if isinstance(model, CatBoostFile) else _json(model)
     classes, (scale, bias) = _classes(whole), whole["scale_and_bias"]
     many = len(classes) if len(classes) > 2 else 1
-    if len(bias) != many or (many > 1 and _loss(whole) not in (None, "MultiClass")):
+    loss = whole["model_info"].get("params", {}).get("loss_function", {}).get("type")
+    if len(bias) != many or (many > 1 and loss not in (None, "MultiClass")):
         raise UnreadableError(
-            f"CatBoost, loss {_loss(whole)}: it has {len(bias)} sums for {len(classes)} classes; "
+            f"CatBoost, loss {loss}: it has {len(bias)} sums for {len(classes)} classes; "
             "expected one, as 'Logloss' learns it, or one each, as 'MultiClass' does"
         )
     if scale != 1:
@@ -121,12 +125,6 @@ def _json(model: Any) -> Any:
         return strict_json.loads(path.read_bytes())
 
 
-def _loss(whole: Any) -> str | None:
-    """What it was learnt by, where it is told."""
-    found = whole["model_info"].get("params", {}).get("loss_function", {}).get("type")
-    return None if found is None else str(found)
-
-
 def _classes(whole: Any) -> Any:
     """The labels of its classes, of the type that they had when it learnt them."""
     told = whole["model_info"].get("class_params")
@@ -144,14 +142,12 @@ def _features(whole: Any) -> list[Any]:
     found = sorted(every, key=lambda each: each["flat_feature_index"])
     if [each["flat_feature_index"] for each in found] != [*range(len(found))]:
         raise UnreadableError("CatBoost: its columns are not numbered one after another")
-    many = len(found)
-    if strange := [
-        n for n in (each.get("feature_index", 0) for each in every) if not 0 <= n < many
-    ]:
-        raise UnreadableError(
-            f"CatBoost: a column has feature_index={strange[0]}; expected one of its {many}. Save "
-            "the model again"
-        )
+    for each in every:
+        if not 0 <= (at := each.get("feature_index", 0)) < len(found):
+            raise UnreadableError(
+                f"CatBoost: a column has feature_index={at}; expected one of its {len(found)}. "
+                "Save the model again"
+            )
     return found
 
 
@@ -196,14 +192,6 @@ def _hash(value: str | int) -> int:
     """The number that it knows a category by; a boolean is 0 or 1 to it."""
     text = value if isinstance(value, str) else str(int(value))
     return (city_hash(text.encode()) + (1 << 31)) % (1 << 32) - (1 << 31)
-
-
-def _leaf_values(whole: Any) -> Iterator[Floats]:
-    """Of all trees, in the library's own order."""
-    for tree in whole.get("oblivious_trees", ()):
-        yield np.array(tree["leaf_values"], float)
-    for tree in whole.get("trees", ()):
-        yield np.array([node["value"] for node in _preorder(tree) if "value" in node], float)
 
 
 def _preorder(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -269,19 +257,20 @@ def _uneven(tree: Mapping[str, Any], known: Sequence[Split]) -> Nodes:
     inner = [node for node in every if "value" not in node]
     leaves = [node for node in every if "value" in node]
     place = {id(node): at for at, node in enumerate([*inner, *leaves])}
-    none = [-1] * len(leaves)
-    left = np.array([*(place[id(node["left"])] for node in inner), *none])
-    right = np.array([*(place[id(node["right"])] for node in inner), *none])
+    left, right = (
+        np.array([*(place[id(node[side])] for node in inner), *[-1] * len(leaves)])
+        for side in ("left", "right")
+    )
     values = np.array([np.ravel(node["value"]) for node in leaves], float)
     return _nodes([_split(node["split"], known) for node in inner], left, right, values)
 
 
 def _nodes(splits: Sequence[Split], left: Ints, right: Ints, values: Floats) -> Nodes:
     """Splits, then leaves."""
-    many = len(values)
-    column = np.array([*(split[0] for split in splits), *(0 for _ in range(many))], np.int64)
-    edge = np.array([*(split[1] for split in splits), *(0.0 for _ in range(many))])
-    nan_left: Bools = np.array([*(split[2] for split in splits), *(True for _ in range(many))])
+    every = [*splits, *[(0, 0.0, True, None)] * len(values)]
+    column = np.array([split[0] for split in every], np.int64)
+    edge = np.array([split[1] for split in every], float)
+    nan_left = np.array([split[2] for split in every], bool)
     value = np.concatenate([np.zeros((len(splits), values.shape[1])), values])
     chosen = {at: split[3] for at, split in enumerate(splits) if split[3] is not None}
     return Nodes(column, edge, nan_left, left, right, value, chosen)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from typing import Any
 
@@ -86,7 +87,10 @@ def read(model: Any, schema: Schema) -> tuple[Additive | ClassSums, ModelColumns
         if len(features) == 1:
             points[features[0]] = table[bins[0]]
         else:
-            pairs.append(_pair((features[0], features[1]), bins, table))
+            # with the rows and columns alone that some cell lies in
+            (left, of_f), (right, of_g) = (np.unique(each, return_inverse=True) for each in bins)
+            both = features[0], features[1]
+            pairs.append(Pair(both, (of_f, of_g), table[np.ix_(left, right)]))
     base = float(np.ravel(model.intercept_)[0])
     made = Additive(schema, grid.edges, points, pairs=pairs, base=base, classes=classes)
     return made, columns
@@ -121,34 +125,18 @@ def _columns(model: Any, schema: Schema, names: list[str], order: tuple[int, ...
     return EbmColumns(schema, names, order, known, ())
 
 
-def _pair(features: tuple[int, int], bins: Sequence[Ints], table: Floats) -> Pair:
-    """With the rows and columns alone that some cell lies in."""
-    (rows, of_f), (columns, of_g) = (np.unique(each, return_inverse=True) for each in bins)
-    return Pair(features, (of_f, of_g), table[np.ix_(rows, columns)])
-
-
 class _Column:
     """One column: where its cells end, and the bin of each in tables of one feature or more."""
 
     def __init__(self, feature: Feature, levels: Sequence[Bins]) -> None:
         self.feature, self.levels = feature, levels
-        self.edges = self._edges()
-
-    def _edges(self) -> Floats:
-        if self.feature.kind == "category":
-            return np.empty(0)
-        if listed(self.feature):
-            return np.arange(len(labels(self.feature)) - 1.0)
-        cuts = [self._ends(level) for level in self.levels]
-        edges = np.unique(np.concatenate([np.empty(0), *cuts]))
-        return np.asarray(edges[np.isfinite(edges)])
-
-    def _ends(self, level: Bins) -> Floats:
-        """The last numbers that lie in a bin; of a category of numbers just it."""
-        if not isinstance(level, Mapping):
-            return np.asarray(np.nextafter(np.asarray(level, float), -np.inf))
-        numbers = np.array([number for text in level if (number := _number(text)) is not None])
-        return np.concatenate([np.nextafter(numbers, -np.inf), numbers])
+        if feature.kind == "category":
+            self.edges = np.empty(0)
+        elif listed(feature):
+            self.edges = np.arange(len(labels(feature)) - 1.0)
+        else:
+            edges = np.unique(np.concatenate([np.empty(0), *map(_ends, levels)]))
+            self.edges = edges[np.isfinite(edges)]
 
     def bins(self, order: int, many: int) -> Ints:
         """The bin of each cell in a table of so many features, which has so many bins."""
@@ -180,13 +168,16 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _number(text: str) -> float | None:
-    """The number that a category stands for, if it does."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
+def _ends(level: Bins) -> Floats:
+    """The last numbers that lie in a bin; of a category of numbers just it."""
+    if not isinstance(level, Mapping):
+        return np.asarray(np.nextafter(np.asarray(level, float), -np.inf))
+    numbers = []
+    for text in level:
+        with suppress(ValueError):
+            numbers.append(float(text))
+    known = np.array(numbers)[np.isfinite(numbers)]
+    return np.concatenate([np.nextafter(known, -np.inf), known])
 
 
 def predict_proba(model: Any, rows: Any) -> Floats:
@@ -208,11 +199,8 @@ def opened(data: bytes) -> Any:
         raise UnreadableError(f"an EBM for {output['task']}; expected one of classes")
     model = ExplainableBoostingClassifier()
     names = [each["name"] for each in whole["features"]]
-    model.classes_, model.link_, model.link_param_ = (
-        np.array(output["classes"]),
-        output["link"],
-        math.nan,
-    )
+    model.classes_, model.link_ = np.array(output["classes"]), output["link"]
+    model.link_param_ = math.nan
     model.intercept_ = np.array(whole["intercept"], float)
     model.feature_names_in_, model.n_features_in_ = names, len(names)
     model.feature_types_in_ = [each["type"] for each in whole["features"]]
@@ -229,11 +217,8 @@ def _levels(feature: dict[str, Any]) -> list[Any]:
     """The bins of a feature in tables of one feature, of two, and so on."""
     if feature["type"] == "continuous":
         return [np.array(cuts, float) for cuts in feature["cuts"]]
-    return [
-        {
-            name: at
-            for at, each in enumerate(level, 1)
-            for name in (each if isinstance(each, list) else [each])
-        }
-        for level in feature["categories"]
-    ]
+    found = []
+    for level in feature["categories"]:
+        names = [each if isinstance(each, list) else [each] for each in level]
+        found.append({name: at for at, each in enumerate(names, 1) for name in each})
+    return found

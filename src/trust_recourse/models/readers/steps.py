@@ -349,10 +349,10 @@ def _scaled(stage: Stage, name: str, step: Any) -> Stage:
         column._replace(offset=column.offset * a + b, slope=column.slope * a)
         for column, a, b in zip(stage.columns, factor.tolist(), shift.tolist(), strict=True)
     ]
-    for column in (columns[j] for j in np.flatnonzero(~np.isfinite(factor + shift))):
+    if len(unlearnt := np.flatnonzero(~np.isfinite(factor) | ~np.isfinite(shift))):
         raise UnreadableError(
             f"step {name!r}: it has learnt no number for the column of "
-            f"{stage.schema.names[column.feature]!r}"
+            f"{stage.schema.names[columns[unlearnt[0]].feature]!r}"
         )
     whole = _with(stage, step, columns)
     if not getattr(step, "clip", False):

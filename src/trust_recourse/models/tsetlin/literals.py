@@ -53,18 +53,18 @@ def choose_thresholds(
     distinct, counts = np.unique(known, return_counts=True)
     every = most == "unique" or len(distinct) - 1 <= int(most)
     if binning == "rows":
-        return distinct[:-1] if every else _row_quantiles(known, int(most))
+        if every:
+            return distinct[:-1]
+        levels = np.arange(1, int(most) + 1) / (int(most) + 1)
+        below = known[known < known.max()]  # so that a frequent largest value leaves some over
+        return np.unique(np.quantile(below, levels, method="inverted_cdf"))
     ends = np.arange(len(distinct) - 1) if every else _equal_bins(counts, int(most))
     low, high = distinct[ends], distinct[ends + 1]
     if kind in ("ordinal", "boolean"):
         return low
-    return (low + high) / 2.0 if kind == "integer" else _between(low, high)
-
-
-def _row_quantiles(known: Floats, most: int) -> Floats:
-    levels = np.arange(1, most + 1) / (most + 1)
-    below = known[known < known.max()]  # so that a frequent largest value leaves some over
-    return np.unique(np.quantile(below, levels, method="inverted_cdf"))
+    if kind == "integer":
+        return (low + high) / 2.0
+    return np.array([_between(*pair) for pair in zip(low.tolist(), high.tolist(), strict=True)])
 
 
 def _equal_bins(counts: Ints, most: int) -> Ints:
@@ -87,12 +87,8 @@ def _equal_bins(counts: Ints, most: int) -> Ints:
     return np.unique(above - nearer)
 
 
-def _between(low: Floats, high: Floats) -> Floats:
-    """For each pair a number near its middle, of as few digits as lie strictly between them."""
-    return np.array([_short(a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)])
-
-
-def _short(low: float, high: float) -> float:
+def _between(low: float, high: float) -> float:
+    """A number near the middle, of as few digits as lie strictly between."""
     middle = low / 2.0 + high / 2.0
     if not low < middle < high:
         return low  # neighbouring floats
@@ -122,16 +118,13 @@ class Literals:
         binning: Binning = "values",
     ) -> Literals:
         """Choose the thresholds of a table of codes, as `Schema.encode` gives it."""
-        none = np.empty(0)
-        return cls(
-            schema,
-            tuple(
-                none
-                if feature.kind == "category"
-                else choose_thresholds(codes[:, f], most, binning, feature.kind)
-                for f, feature in enumerate(schema)
-            ),
+        chosen = (
+            np.empty(0)
+            if feature.kind == "category"
+            else choose_thresholds(codes[:, f], most, binning, feature.kind)
+            for f, feature in enumerate(schema)
         )
+        return cls(schema, tuple(chosen))
 
     @cached_property
     def layout(self) -> tuple[Any, Any, Any, Any, int]:

@@ -34,6 +34,7 @@ from trust_recourse.io.arrays import Bools, Cells, Floats
 from trust_recourse.models.tsetlin.literals import Literals
 
 Allowed = Bools | None
+Labels = NDArray[np.int8]
 
 BLOCK = _native.Blocks.BLOCK  # steps between two settlements
 LANES = _native.Blocks.LANES  # automata that share a tile of the window
@@ -89,7 +90,7 @@ class Learner(ABC):
     def _forbid(self) -> None:
         """Put the forbidden automata in row 0."""
 
-    def epoch(self, cells: Cells, y: NDArray[np.int8], rng: np.random.Generator) -> float:
+    def epoch(self, cells: Cells, y: Labels, rng: np.random.Generator) -> float:
         """Learn every sample once; return the share whose drawn vote had the right sign."""
         self.right = 0
         order = rng.permutation(len(y))
@@ -99,7 +100,7 @@ class Learner(ABC):
         return self.right / len(y)
 
     @abstractmethod
-    def samples(self, cells: Cells, y: NDArray[np.int8], rng: np.random.Generator) -> None:
+    def samples(self, cells: Cells, y: Labels, rng: np.random.Generator) -> None:
         """Learn these samples in this order."""
 
     @abstractmethod
@@ -124,7 +125,7 @@ class IntegerLearner(Learner):
         super().__init__(states, literals, s, T, allowed)
         self.N, self.s = n_states, float(s)
 
-    def samples(self, cells: Cells, y: NDArray[np.int8], rng: np.random.Generator) -> None:
+    def samples(self, cells: Cells, y: Labels, rng: np.random.Generator) -> None:
         """Learn these samples in this order, drawing for each automaton as it comes."""
         self.right += _native.learn_integer(
             cells, y, self.layout, self.allowed, rng, self.T, self.s, self.N, self.states,
@@ -146,12 +147,12 @@ class VectorLearner(Learner):
         self.states[self.forbidden] = 0.0
         self.states[self.forbidden, 0] = 1.0
 
-    def samples(self, cells: Cells, y: NDArray[np.int8], rng: np.random.Generator) -> None:
+    def samples(self, cells: Cells, y: Labels, rng: np.random.Generator) -> None:
         """Learn these samples in this order."""
         self.drawn(cells, y, rng.random((len(y), 2, self.clauses), dtype=np.float32))
 
     @abstractmethod
-    def drawn(self, cells: Cells, y: NDArray[np.int8], draws: NDArray[np.float32]) -> None:
+    def drawn(self, cells: Cells, y: Labels, draws: NDArray[np.float32]) -> None:
         """Learn these samples with these draws, (n, 2, C)."""
 
 
@@ -166,7 +167,7 @@ class PlainLearner(VectorLearner):
         self.keep = keep
         self.pi = inclusion_of_vectors(states).astype(np.float32).ravel()
 
-    def drawn(self, cells: Cells, y: NDArray[np.int8], draws: NDArray[np.float32]) -> None:
+    def drawn(self, cells: Cells, y: Labels, draws: NDArray[np.float32]) -> None:
         """Learn these samples with these draws."""
         self.right += _native.learn_plain(
             cells, y, self.layout, self.allowed, draws, self.T, self.qs, self.keep, self.states,
@@ -235,7 +236,7 @@ class BlockLearner(VectorLearner):
         self.pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
         self._settle(due=0)
 
-    def drawn(self, cells: Cells, y: NDArray[np.int8], draws: NDArray[np.float32]) -> None:
+    def drawn(self, cells: Cells, y: Labels, draws: NDArray[np.float32]) -> None:
         """Learn these samples with these draws."""
         i = 0
         while i < len(y):
