@@ -4,7 +4,6 @@
 #include <bit>
 #include <utility>
 
-#include "tsetlin/clones.hpp"
 #include "tsetlin/lanes.hpp"
 
 namespace trust::tsetlin {
@@ -62,16 +61,11 @@ TRUST_CLONES void note(std::uint32_t* __restrict history, const std::uint32_t* _
     }
 }
 
-// A row of the window after a step down, with a probability for each automaton.
-[[gnu::always_inline]] inline void fall(float* __restrict row, const float* __restrict above,
+// A row of the window after a step towards it from the row above or below, with a probability for
+// each automaton.
+[[gnu::always_inline]] inline void step(float* __restrict row, const float* __restrict from,
                                         const float* __restrict q) {
-    for (std::size_t i = 0; i < LANES; ++i) row[i] += q[i] * (above[i] - row[i]);
-}
-
-// A row of the window after a step up.
-[[gnu::always_inline]] inline void rise(float* __restrict row, const float* __restrict below,
-                                        const float* __restrict q) {
-    for (std::size_t i = 0; i < LANES; ++i) row[i] += q[i] * (below[i] - row[i]);
+    for (std::size_t i = 0; i < LANES; ++i) row[i] += q[i] * (from[i] - row[i]);
 }
 
 // π of a tile's automata after q of a row's mass crossed the middle.
@@ -93,23 +87,12 @@ struct Tile {
 
     [[gnu::always_inline]] float* row(std::size_t w) const { return window + w * LANES; }
 
-    // One step down of all automata.
-    [[gnu::always_inline]] void sink(float q) const {
-        const float* upper = row(BLOCK);
-        for (std::size_t i = 0; i < LANES; ++i) pi[i] -= q * upper[i];
-        for (std::size_t w = low; w < high; ++w) {
-            float* __restrict here = row(w);
-            const float* __restrict above = row(w + 1);
-            for (std::size_t i = 0; i < LANES; ++i) here[i] += q * (above[i] - here[i]);
-        }
-    }
-
     [[gnu::always_inline]] void rise_by(const float* q) const {
-        for (std::size_t w = high; w > low; --w) rise(row(w), row(w - 1), q);
+        for (std::size_t w = high; w > low; --w) step(row(w), row(w - 1), q);
     }
 
     [[gnu::always_inline]] void fall_by(const float* q) const {
-        for (std::size_t w = low; w < high; ++w) fall(row(w), row(w + 1), q);
+        for (std::size_t w = low; w < high; ++w) step(row(w), row(w + 1), q);
     }
 };
 
@@ -126,8 +109,14 @@ struct Window {
 
 // The clause did not fire and gets Type I feedback: all automata step down.
 TRUST_CLONES void sink(const Window& window, float q) {
-    for (std::size_t g = 0; g < window.live.size(); ++g)
-        if (window.live[g]) window.tile(g).sink(q);
+    float rates[LANES];
+    std::fill_n(rates, LANES, q);
+    for (std::size_t g = 0; g < window.live.size(); ++g) {
+        if (!window.live[g]) continue;
+        const Tile tile = window.tile(g);
+        lose(tile.pi, rates, tile.row(BLOCK));
+        tile.fall_by(rates);
+    }
 }
 
 // The clause fired and gets Type I feedback: automata step up where the literal is true, and down

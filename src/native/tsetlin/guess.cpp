@@ -4,9 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "tsetlin/clones.hpp"
-#include "tsetlin/lanes.hpp"
-#include "tsetlin/machine_number.hpp"
 
 namespace trust::tsetlin {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "tsetlin/clones.hpp"
+#include "tsetlin/lanes.hpp"
 #include "tsetlin/vote_law.hpp"
 
 namespace trust::tsetlin {

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <span>
 
-#include "tsetlin/draws.hpp"
 #include "tsetlin/literals.hpp"
 
 namespace trust::tsetlin {
@@ -49,6 +48,20 @@ void slopes(Matrix<const double> q, std::span<const double> g, Matrix<double> ou
 
 // Truth of every literal at each row of cells.
 void literal_rows(Matrix<const i32> cells, const Literals& literals, Matrix<std::uint8_t> out);
+
+// Numbers drawn from a NumPy bit generator: the same stream as `Generator.random()`.
+//
+// The struct in the capsule "BitGenerator" of a bit generator, declared by NumPy as `bitgen_t`.
+struct BitGenerator {
+    void* state;
+    std::uint64_t (*next_uint64)(void* state);
+    std::uint32_t (*next_uint32)(void* state);
+    double (*next_double)(void* state);
+    std::uint64_t (*next_raw)(void* state);
+
+    // Uniform on [0, 1). The caller holds the generator's lock.
+    double uniform() const { return next_double(state); }
+};
 
 // Passes that draw every automaton again, at rows of cells; `inclusion` is (C, 2o).
 struct Passes {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "tsetlin/clones.hpp"
+#include "tsetlin/lanes.hpp"
 
 namespace trust::tsetlin {
 

@@ -8,9 +8,6 @@
 #include <cmath>
 #include <vector>
 
-#include "tsetlin/clones.hpp"
-#include "tsetlin/lanes.hpp"
-#include "tsetlin/machine_number.hpp"
 
 namespace trust::tsetlin {
 

@@ -140,11 +140,17 @@ class TsetlinClassifier(Settings, ClassifierMixin, BaseEstimator, ABC):
                 "whole table at once; set calibration=None or use fit"
             )
         first = not hasattr(self, "machine_")
+        if first or not hasattr(self, "_rng"):
+            self._rng = _generator(self.random_state)
         if first:
             codes, target = training_data(self, X, y, classes)
-            self._rng = _generator(self.random_state)
             self.decision_threshold_, self.wanted_ = None, None
             literals = Literals.fit(self.schema_, codes, self.thresholds, self.binning)
+            automata = 2 * literals.n_literals
+            begun = [
+                self.automata.start(self.n_clauses, automata, self._rng)
+                for _ in range(banks_of(self))
+            ]
         else:
             refuse_other_settings(self)
             if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
@@ -159,15 +165,6 @@ class TsetlinClassifier(Settings, ClassifierMixin, BaseEstimator, ABC):
                 raise ValueError(
                     "the states were dropped, so the machine cannot learn on; fit it anew"
                 )
-        if not hasattr(self, "_rng"):
-            self._rng = _generator(self.random_state)
-        if first:
-            automata = 2 * literals.n_literals
-            begun = [
-                self.automata.start(self.n_clauses, automata, self._rng)
-                for _ in range(banks_of(self))
-            ]
-        else:
             begun = [self.states_] if len(self.classes_) == 2 else [*self.states_]
         learn(self, literals, codes, target, self._rng, begun=begun)
         return self
@@ -239,11 +236,9 @@ class TsetlinClassifier(Settings, ClassifierMixin, BaseEstimator, ABC):
         Each clause has one vote in it, whatever it weighs in a logistic link.
         """
         half = len(_fitted(self).link.counts) // 2
-        law = pd.DataFrame(
-            _native.vote_law(self.clause_proba(X)),
-            index=X.index if isinstance(X, pd.DataFrame) else None,
-            columns=pd.Index(np.arange(-half, half + 1), name="v"),
-        )
+        index = X.index if isinstance(X, pd.DataFrame) else None
+        columns = pd.Index(np.arange(-half, half + 1), name="v")
+        law = pd.DataFrame(_native.vote_law(self.clause_proba(X)), index, columns)
         return as_given(law, X)
 
     def uncertainty(self, X: Any) -> Any:
@@ -255,15 +250,10 @@ class TsetlinClassifier(Settings, ClassifierMixin, BaseEstimator, ABC):
         """
         g, law = self.link_values_, _native.vote_law(self.clause_proba(X))
         entropy, aleatoric = _entropy(np.clip(law @ g, 0.0, 1.0)), law @ _entropy(g)
-        parts = pd.DataFrame(
-            {
-                "entropy": entropy,
-                "epistemic": np.maximum(entropy - aleatoric, 0.0),
-                "aleatoric": aleatoric,
-            },
-            index=X.index if isinstance(X, pd.DataFrame) else None,
-        )
-        return as_given(parts, X)
+        epistemic = np.maximum(entropy - aleatoric, 0.0)
+        parts = {"entropy": entropy, "epistemic": epistemic, "aleatoric": aleatoric}
+        index = X.index if isinstance(X, pd.DataFrame) else None
+        return as_given(pd.DataFrame(parts, index), X)
 
     # ------------------------------------------------------------ what it is made of
 
@@ -283,8 +273,13 @@ class TsetlinClassifier(Settings, ClassifierMixin, BaseEstimator, ABC):
     @property
     def banks_(self) -> tuple[Self, ...]:
         """Of several classes an estimator of two for each: the class against the rest."""
-        machine = _fitted(self)
-        return tuple(_bank(self, each) for each in machine.banks) if len(machine.links) > 1 else ()
+        found = []
+        for machine in _fitted(self).banks if len(self.classes_) > 2 else ():
+            bank = copy(self).drop_states()
+            bank.classes_ = machine.classes
+            bank.become(machine)
+            found.append(bank)
+        return tuple(found)
 
     @property
     def link_values_(self) -> Floats:
@@ -377,14 +372,6 @@ class TsetlinClassifier(Settings, ClassifierMixin, BaseEstimator, ABC):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model file; one of another class of machine is refused."""
         return model_file.restored(path, {cls.__name__: partial(machine_file.restored, cls)})
-
-
-def _bank(model: Any, machine: FittedMachine) -> Any:
-    """The estimator of one bank of a machine of several classes."""
-    bank = copy(model).drop_states()
-    bank.classes_ = machine.classes
-    bank.become(machine)
-    return bank
 
 
 def _fitted(model: TsetlinClassifier) -> FittedMachine:

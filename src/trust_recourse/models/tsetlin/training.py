@@ -78,17 +78,14 @@ class Learner(ABC):
         self.states, self.clauses = states, len(states)
         self.allowed = np.ones((2, states.shape[1]), bool) if allowed is None else allowed
         self.forbidden = ~self.allowed[np.arange(self.clauses) % 2]
-        if self.forbidden.any():
-            self._forbid()
+        states[self.forbidden] = 0
+        if states.ndim == 3:
+            states[self.forbidden, 0] = 1
         self.layout = literals.layout
         self.T = float(T)
         self.qs = (float((s - 1) / s), float(1 / s))
         self.fired = np.zeros(self.clauses, np.bool_)
         self.right = 0
-
-    @abstractmethod
-    def _forbid(self) -> None:
-        """Put the forbidden automata in row 0."""
 
     def epoch(self, cells: Cells, y: Labels, rng: np.random.Generator) -> float:
         """Learn every sample once; return the share whose drawn vote had the right sign."""
@@ -132,9 +129,6 @@ class IntegerLearner(Learner):
             self.fired,
         )  # fmt: skip
 
-    def _forbid(self) -> None:
-        self.states[self.forbidden] = 0
-
     def inclusion(self) -> Floats:
         """0 or 1: whether a state is in the upper half."""
         return np.asarray(self.states >= self.N, dtype=np.float64)
@@ -142,10 +136,6 @@ class IntegerLearner(Learner):
 
 class VectorLearner(Learner):
     """State vectors: two draws a clause and sample, one for its output and one for its feedback."""
-
-    def _forbid(self) -> None:
-        self.states[self.forbidden] = 0.0
-        self.states[self.forbidden, 0] = 1.0
 
     def samples(self, cells: Cells, y: Labels, rng: np.random.Generator) -> None:
         """Learn these samples in this order."""
@@ -284,13 +274,9 @@ class VectorAutomata:
     keep: bool
     n_jobs: int
 
-    def start(
-        self,
-        clauses: int,
-        automata: int,
-        rng: np.random.Generator,  # noqa: ARG002
-    ) -> NDArray[Any]:
+    def start(self, clauses: int, automata: int, rng: np.random.Generator) -> NDArray[Any]:
         """½ in each of the two middle states."""
+        del rng
         return start_vectors(clauses, automata, self.n_states)
 
     def included(self, states: NDArray[Any]) -> Floats:
