@@ -83,8 +83,8 @@ bool guess(const Machine& machine, i64 side, double level, Array<const i64> offs
         return nb::cast<bool>(go_on());
     };
     const nb::gil_scoped_release released;
-    return Guess(machine.tables(), {side, level, view(offset), view(cells), view(costs),
-                                    view(forced), work, asked})
+    return Guess(machine.tables(),
+                 {side, level, view(offset), view(cells), view(costs), view(forced), work, asked})
         .run(view(point));
 }
 
@@ -157,9 +157,8 @@ auto py_expectation(Table<const double> law, Array<const double> g) {
 
 auto py_scores(Table<const double> q, Array<const double> weights, double intercept) {
     expect(q.shape(1) == weights.size(), "scores: shapes do not fit together");
-    return filled(q.shape(0), [&](std::span<double> out) {
-        scores(matrix(q), view(weights), intercept, out);
-    });
+    return filled(q.shape(0),
+                  [&](std::span<double> out) { scores(matrix(q), view(weights), intercept, out); });
 }
 
 auto py_logistic(Array<const double> score) {
@@ -203,31 +202,23 @@ auto py_monte_carlo(Table<const i32> cells, const LiteralLayout& layout,
                (worth.size() == inclusion.shape(0) || worth.size() == inclusion.shape(0) + 1),
            "monte_carlo: shapes do not fit together");
     const Passes passes{matrix(cells), literals, matrix(inclusion), n_passes, locked.draws()};
-    return filled(cells.shape(0), [&](std::span<double> out) {
-        monte_carlo(passes, view(worth), intercept, out);
-    });
+    return filled(cells.shape(0),
+                  [&](std::span<double> out) { monte_carlo(passes, view(worth), intercept, out); });
 }
 
 void bind_inference(nb::module_& m) {
-    m.def("firing", &py_firing, nb::arg("cells"), nb::arg("first_cell"), nb::arg("factors"),
-          nb::arg("empty"), "The probability that each clause fires at rows of cells, (n, C).");
-    m.def("vote_law", &py_vote_law, nb::arg("q"),
-          "The law of the vote for each row of q, (n, C + 1).");
-    m.def("expectation", &py_expectation, nb::arg("law"), nb::arg("g"),
-          "E[g(v)] of each row of laws.");
-    m.def("scores", &py_scores, nb::arg("q"), nb::arg("weights"), nb::arg("intercept"),
-          "The intercept and the weighted sum of each row of q.");
-    m.def("logistic", &py_logistic, nb::arg("score"), "The logistic function of each score.");
-    m.def("log_loss", &py_log_loss, nb::arg("q"), nb::arg("y"), nb::arg("weights"),
-          nb::arg("intercept"),
+    m.def("firing", &py_firing, "The probability that each clause fires at rows of cells, (n, C).");
+    m.def("vote_law", &py_vote_law, "The law of the vote for each row of q, (n, C + 1).");
+    m.def("expectation", &py_expectation, "E[g(v)] of each row of laws.");
+    m.def("scores", &py_scores, "The intercept and the weighted sum of each row of q.");
+    m.def("logistic", &py_logistic, "The logistic function of each score.");
+    m.def("log_loss", &py_log_loss,
           "The log-loss of all rows together, and its derivatives by each weight, then by the "
           "intercept.");
-    m.def("slopes", &py_slopes, nb::arg("q"), nb::arg("g"),
-          "What E[g(v)] gains when each clause fires for sure, (n, C).");
-    m.def("literal_rows", &py_literal_rows, nb::arg("cells"), nb::arg("layout"),
+    m.def("slopes", &py_slopes, "What E[g(v)] gains when each clause fires for sure, (n, C).");
+    m.def("literal_rows", &py_literal_rows,
           "Truth of every literal and its negation at rows of cells.");
-    m.def("monte_carlo", &py_monte_carlo, nb::arg("cells"), nb::arg("layout"), nb::arg("inclusion"),
-          nb::arg("worth"), nb::arg("intercept"), nb::arg("n_passes"), nb::arg("rng"),
+    m.def("monte_carlo", &py_monte_carlo,
           "The mean over passes that draw every automaton again: of g(v), from C + 1 values of "
           "the link, or of the score, from C weights.");
 }

@@ -267,37 +267,33 @@ Blocks::Blocks(std::size_t C, std::size_t K, std::size_t N, const Literals& lite
 std::size_t Blocks::learn(std::size_t i, const Samples& samples, const Uniforms& draws,
                           i64& right) {
     const std::size_t K = tiles_ * LANES;
+    const std::span<bool> fired{arrays_.fired, C_};
     bool full = false;
     for (; i < samples.y.size() && !full; ++i) {
-        const i8 y = samples.y[i];
         literals_.at(samples.cells[i], truth_.data());
         prepare({truth_, false_.data(), up_.data(), down_.data()}, q_, letters_.data());
-        i64 v = 0;
-        for (std::size_t j = 0; j < C_; ++j) {
-            arrays_.fired[j] = fires(arrays_.pi + j * K, false_.data(), K, draws.output(i)[j]);
-            if (arrays_.fired[j]) v += vote_of(j);
-        }
-        right += right_sign(v, y);
-        const double give = feedback(v, y, T_);
-        for (std::size_t j = 0; j < C_; ++j) {
-            const bool own = votes_for(j, y), fired = arrays_.fired[j];
-            if (draws.feedback(i)[j] >= give || !(own || fired)) continue;
+        const auto output = [&](std::size_t j) {
+            return fires(arrays_.pi + j * K, false_.data(), K, draws.output(i)[j]);
+        };
+        const auto feed = [&](std::size_t j, bool own) {
             const std::size_t low = BLOCK - block_ + static_cast<std::size_t>(arrays_.steps[j]);
             const Window window{arrays_.pi + j * K,
                                 arrays_.window + j * K * 2 * BLOCK,
                                 {arrays_.live + j * tiles_, tiles_},
                                 low,
                                 2 * BLOCK - 1 - low};
-            const std::size_t kind = !fired ? 0 : own ? 1 : 2;
+            const std::size_t kind = !fired[j] ? 0 : own ? 1 : 2;
             note(arrays_.history + j * K, letters_.data() + kind * K, K);
-            if (!fired)
+            if (!fired[j])
                 sink(window, q_.down);
             else if (own)
                 reward(window, up_.data(), down_.data());
             else
                 refuse(window, false_.data());
             full |= static_cast<std::size_t>(++arrays_.steps[j]) == block_;
-        }
+        };
+        const auto draw = [&](std::size_t j) { return draws.feedback(i)[j]; };
+        right += learn_sample(samples.y[i], T_, fired, output, draw, feed);
     }
     return i;
 }
