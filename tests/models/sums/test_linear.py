@@ -21,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from laws import lines
 from laws.checks import Findings
 from trust_recourse import Feature, Recourse, Schema, Status, from_model, load, verify
+from trust_recourse.models.readers import linear
 from trust_recourse.models.readers.library import Additive, UnreadableError, _compare
 from trust_recourse.question import Target
 from trust_recourse.schema import SchemaError
@@ -265,9 +266,9 @@ def test_what_the_library_misses_by_rounding_is_no_answer(monkeypatch):
     person = table[recourse.confidences(schema.encode(table)) < 0.3].iloc[0]
     first = recourse.find(person).options[0]
     level = first.confidence
-    own = recourse.library.reader.predict_proba
+    own = linear.predict_proba
     short = lambda model, rows: own(model, rows) - [[-1e-16, 1e-16]]  # noqa: E731
-    monkeypatch.setattr(recourse.library.reader, "predict_proba", short)
+    monkeypatch.setattr(linear, "predict_proba", short)
     asked = Recourse(model, schema, "l1", decision_threshold=level)
     option = asked.find(person).options[0]
     assert option.confidence > level

@@ -5,7 +5,6 @@ The library multiplies matrices, in an order of its own, so its sums are ours bu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -53,11 +52,16 @@ def read(model: Any, schema: Schema) -> tuple[Additive | ClassSums, ModelColumns
     return _sum(columns, by_feature[0], bases[0], classes), columns
 
 
-def _sum(
-    columns: ModelColumns, weights: Sequence[float], base: float, classes: Any = (0, 1)
-) -> Any:
-    terms = (_term(columns, f, weight) for f, weight in enumerate(weights))
-    edges, points, slopes = zip(*terms, strict=True)
+def _sum(columns: ModelColumns, weights: Any, base: float, classes: Any = (0, 1)) -> Additive:
+    edges, points, slopes = [], [], []
+    for feature, seen, weight in zip(columns.schema, columns.seen, weights, strict=True):
+        size = len(labels(feature)) if listed(feature) else 0
+        known, missing = weight * seen[:size], one_of(feature, weight * seen[size:])
+        none = np.zeros(size + len(missing))
+        cut = size and feature.kind != "category"
+        edges.append(np.arange(size - 1.0) if cut else np.empty(0))
+        points.append(np.append(known if size else 0.0, missing))
+        slopes.append(none if size else np.append(weight, none))
     return Additive(columns.schema, edges, points, slopes=slopes, base=base, classes=classes)
 
 
@@ -70,14 +74,3 @@ def fitted_parts(model: Any) -> list[Any]:
     """What is read of it."""
     names = "classes_", "coef_", "intercept_", "feature_names_in_", "loss"
     return [getattr(model, name, None) for name in names]
-
-
-def _term(columns: ModelColumns, f: int, weight: float) -> tuple[Floats, Floats, Floats]:
-    """The edges, points and slopes of one feature."""
-    feature, seen = columns.schema[f], weight * columns.seen[f]
-    size = len(labels(feature)) if listed(feature) else 0
-    missing = one_of(feature, seen[size:])
-    if size:
-        cuts = np.empty(0) if feature.kind == "category" else np.arange(size - 1.0)
-        return cuts, np.append(seen[:size], missing), np.zeros(size + len(missing))
-    return np.empty(0), np.append(0.0, missing), np.append(weight, np.zeros(len(missing)))

@@ -118,16 +118,16 @@ def calibrate(
     method = model.calibration
     if method is None:
         return None, 1.0
-    if method == "temperature":
-        scores = np.zeros((len(target), len(model.classes_)))
-        for held, machine, rows in _folds(model, X, y, target, rng):
-            found = machine.totals(machine.schema_.encode(rows))
-            scores[held, -found.shape[1] :] = found
-        return None, temperature(scores, np.asarray(target, np.int64))
-    raw = np.empty(len(target))
+    scores = np.zeros((len(target), len(model.classes_)))
     for held, machine, rows in _folds(model, X, y, target, rng):
-        raw[held] = machine.raw_confidence(rows)
-    return Calibrator.fit(method, raw, target), 1.0
+        if method == "temperature":
+            found = machine.totals(machine.schema_.encode(rows))
+        else:
+            found = machine.raw_confidence(rows)[:, None]
+        scores[held, -found.shape[1] :] = found
+    if method == "temperature":
+        return None, temperature(scores, np.asarray(target, np.int64))
+    return Calibrator.fit(method, scores[:, -1].copy(), target), 1.0
 
 
 def _folds(

@@ -7,7 +7,6 @@ clauses follow one another in all arrays.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -144,13 +143,6 @@ class FittedMachine:
         if len(self.links) > 1:
             return softmax(self.products.at(cells))
         return both(self.confidence_at(cells))
-
-    def raw_interval(self, low: float, high: float) -> tuple[float, float]:
-        """The raw confidences whose calibrated value lies in [low, high]; empty if low > high."""
-        if self.calibrator is None:
-            return low, high
-        least, most = self.calibrator.least_raw(low), self.calibrator.greatest_raw(high)
-        return (math.inf if least is None else least), (-math.inf if most is None else most)
 
     # ------------------------------------------------------------ what is asked of a model
 
