@@ -195,12 +195,8 @@ class Blocks:
         qs: tuple[float, float],
         tables: tuple[Any, Any, Any, Any],
         states: NDArray[np.float32],
-        band: NDArray[np.int16],
+        forbidden: _Bools,
         pi: NDArray[np.float32],
-        window: NDArray[np.float32],
-        live: _Bools,
-        history: NDArray[np.uint32],
-        steps: _Ints,
         fired: _Bools,
     ) -> None: ...
     def learn(

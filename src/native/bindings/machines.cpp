@@ -2,6 +2,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 
@@ -284,48 +285,38 @@ class HeldBlocks {
         std::tuple<Array<const float>, Array<const i64>, Array<const float>, Array<const float>>;
 
     HeldBlocks(const LiteralLayout& layout, double T, std::tuple<float, float> qs,
-               const StepTables& tables, Cube<float> states, Cube<i16> band, Array<float> pi,
-               Array<float> window, Table<bool> live, Array<std::uint32_t> history,
-               Array<i64> steps, Array<bool> fired)
+               const StepTables& tables, Cube<float> states, Table<const bool> forbidden,
+               Array<float> pi, Array<bool> fired)
         : layout_(layout),
           tables_(tables),
           states_(states),
-          band_(band),
+          forbidden_(forbidden),
           pi_(pi),
-          window_(window),
-          live_(live),
-          history_(history),
-          steps_(steps),
           fired_(fired),
-          literals_(literals_of(layout_)),
-          blocks_(states.shape(0), states.shape(1), states.shape(2) / 2, literals_, T, steps_of(qs),
-                  taken(tables),
-                  {states.data(), band.data(), pi.data(), window.data(), live.data(),
-                   history.data(), steps.data(), fired.data()}) {
-        const std::size_t C = states.shape(0), K = states.shape(1), tiles = live.shape(1);
-        expect(K == static_cast<std::size_t>(2 * literals_.o) && live.shape(0) == C &&
-                   tiles == (K + Blocks::LANES - 1) / Blocks::LANES &&
-                   pi.size() == C * tiles * Blocks::LANES && history.size() == pi.size() &&
-                   window.size() == 2 * Blocks::BLOCK * pi.size() && steps.size() == C &&
-                   fired.size() == C && band.shape(0) == C && band.shape(1) == K &&
-                   band.shape(2) == 2 && states.shape(2) >= 8 && states.shape(2) % 2 == 0,
+          literals_(literals_of(layout_)) {
+        const std::size_t C = states.shape(0), K = states.shape(1), rows = states.shape(2);
+        expect(K == static_cast<std::size_t>(2 * literals_.o) && forbidden.shape(0) == C &&
+                   forbidden.shape(1) == K && fired.size() == C && rows >= 8 && rows % 2 == 0 &&
+                   pi.size() == C * Blocks::LANES * ((K + Blocks::LANES - 1) / Blocks::LANES),
                "Blocks: shapes do not fit together");
+        blocks_.emplace(C, K, rows / 2, literals_, T, steps_of(qs), taken(tables),
+                        Blocks::Arrays{states.data(), forbidden.data(), pi.data(), fired.data()});
     }
 
     std::tuple<std::size_t, i64> learn(std::size_t i, Table<const i32> cells, Array<const i8> y,
                                        Cube<const float> draws) {
         const Samples samples = samples_of(cells, y, literals_);
-        const Uniforms uniforms = uniforms_of(draws, y, blocks_.clauses());
+        const Uniforms uniforms = uniforms_of(draws, y, blocks_->clauses());
         i64 right = 0;
         nb::gil_scoped_release released;
-        i = blocks_.learn(i, samples, uniforms, right);
+        i = blocks_->learn(i, samples, uniforms, right);
         return {i, right};
     }
 
-    void settle(std::size_t first, std::size_t last, i64 due) const {
-        expect(last <= blocks_.clauses(), "settle: there are not so many clauses");
+    void settle(std::size_t first, std::size_t last, i64 due) {
+        expect(last <= blocks_->clauses(), "settle: there are not so many clauses");
         nb::gil_scoped_release released;
-        blocks_.settle(first, last, due);
+        blocks_->settle(first, last, due);
     }
 
   private:
@@ -340,14 +331,11 @@ class HeldBlocks {
     LiteralLayout layout_;
     StepTables tables_;
     Cube<float> states_;
-    Cube<i16> band_;
-    Array<float> pi_, window_;
-    Table<bool> live_;
-    Array<std::uint32_t> history_;
-    Array<i64> steps_;
+    Table<const bool> forbidden_;
+    Array<float> pi_;
     Array<bool> fired_;
     Literals literals_;
-    Blocks blocks_;
+    std::optional<Blocks> blocks_;
 };
 
 void bind_learning(nb::module_& m) {
@@ -364,13 +352,11 @@ void bind_learning(nb::module_& m) {
     blocks.attr("LANES") = Blocks::LANES;
     blocks
         .def(nb::init<const LiteralLayout&, double, std::tuple<float, float>,
-                      const HeldBlocks::StepTables&, Cube<float>, Cube<i16>, Array<float>,
-                      Array<float>, Table<bool>, Array<std::uint32_t>, Array<i64>, Array<bool>>(),
+                      const HeldBlocks::StepTables&, Cube<float>, Table<const bool>, Array<float>,
+                      Array<bool>>(),
              nb::arg("layout"), nb::arg("T"), nb::arg("qs"), nb::arg("tables"),
-             nb::arg("states").noconvert(), nb::arg("band").noconvert(), nb::arg("pi").noconvert(),
-             nb::arg("window").noconvert(), nb::arg("live").noconvert(),
-             nb::arg("history").noconvert(), nb::arg("steps").noconvert(),
-             nb::arg("fired").noconvert())
+             nb::arg("states").noconvert(), nb::arg("forbidden").noconvert(),
+             nb::arg("pi").noconvert(), nb::arg("fired").noconvert())
         .def("learn", &HeldBlocks::learn, nb::arg("i"), nb::arg("cells"), nb::arg("y"),
              nb::arg("draws"),
              "Learn from sample i on until a clause must be settled; returns the next sample and "

@@ -99,7 +99,7 @@ struct Tile {
 // A clause's window, and the rows of it that are exact.
 struct Window {
     float *pi, *rows;
-    std::span<const bool> live;  // of each tile
+    std::span<const char> live;  // of each tile
     std::size_t low, high;
 
     [[gnu::always_inline]] Tile tile(std::size_t g) const {
@@ -258,11 +258,27 @@ Blocks::Blocks(std::size_t C, std::size_t K, std::size_t N, const Literals& lite
       q_(steps),
       tables_(tables),
       arrays_(arrays),
+      band_(2 * C * K),
+      window_(C * tiles_ * 2 * BLOCK * LANES),
+      live_(C * tiles_),
+      history_(C * tiles_ * LANES),
+      steps_(C),
       truth_(tiles_ * LANES, 1),  // padding counts as true, so it never stops a clause
       false_(tiles_ * LANES),
       up_(tiles_ * LANES),
       down_(tiles_ * LANES),
-      letters_(3 * tiles_ * LANES) {}
+      letters_(3 * tiles_ * LANES) {
+    const i64 last = static_cast<i64>(2 * N) - 1;
+    for (std::size_t of = 0; of < C * K; ++of) {
+        const float* vector = arrays.states + of * 2 * N;
+        i64 a = 0, b = last;
+        while (a < last && !(vector[a] > 0.0F)) ++a;
+        while (b > a && !(vector[b] > 0.0F)) --b;
+        band_[2 * of] = static_cast<i16>(a);
+        band_[2 * of + 1] = static_cast<i16>(b);
+    }
+    settle(0, C, 0);
+}
 
 std::size_t Blocks::learn(std::size_t i, const Samples& samples, const Uniforms& draws,
                           i64& right) {
@@ -276,21 +292,21 @@ std::size_t Blocks::learn(std::size_t i, const Samples& samples, const Uniforms&
             return fires(arrays_.pi + j * K, false_.data(), K, draws.output(i)[j]);
         };
         const auto feed = [&](std::size_t j, bool own) {
-            const std::size_t low = BLOCK - block_ + static_cast<std::size_t>(arrays_.steps[j]);
+            const std::size_t low = BLOCK - block_ + static_cast<std::size_t>(steps_[j]);
             const Window window{arrays_.pi + j * K,
-                                arrays_.window + j * K * 2 * BLOCK,
-                                {arrays_.live + j * tiles_, tiles_},
+                                window_.data() + j * K * 2 * BLOCK,
+                                {live_.data() + j * tiles_, tiles_},
                                 low,
                                 2 * BLOCK - 1 - low};
             const std::size_t kind = !fired[j] ? 0 : own ? 1 : 2;
-            note(arrays_.history + j * K, letters_.data() + kind * K, K);
+            note(history_.data() + j * K, letters_.data() + kind * K, K);
             if (!fired[j])
                 sink(window, q_.down);
             else if (own)
                 reward(window, up_.data(), down_.data());
             else
                 refuse(window, false_.data());
-            full |= static_cast<std::size_t>(++arrays_.steps[j]) == block_;
+            full |= static_cast<std::size_t>(++steps_[j]) == block_;
         };
         const auto draw = [&](std::size_t j) { return draws.feedback(i)[j]; };
         right += learn_sample(samples.y[i], T_, fired, output, draw, feed);
@@ -298,33 +314,34 @@ std::size_t Blocks::learn(std::size_t i, const Samples& samples, const Uniforms&
     return i;
 }
 
-void Blocks::settle_clause(std::size_t j, float* room) const {
+void Blocks::settle_clause(std::size_t j, float* room) {
     const std::size_t S = 2 * N_, half = block_;
-    bool* live = arrays_.live + j * tiles_;
-    std::fill_n(live, tiles_, false);
+    char* live = live_.data() + j * tiles_;
+    std::fill_n(live, tiles_, 0);
     for (std::size_t k = 0; k < K_; ++k) {
         const std::size_t at = j * tiles_ * LANES + k, of = j * K_ + k;
-        const Vector vector{arrays_.states + of * S, arrays_.band + 2 * of};
-        if (const std::uint32_t history = std::exchange(arrays_.history[at], 0U); history != 0)
+        const Vector vector{arrays_.states + of * S, band_.data() + 2 * of};
+        const std::uint32_t history = std::exchange(history_[at], 0U);
+        if (history != 0 && !arrays_.forbidden[of])
             arrays_.pi[at] = settled(vector, history, S, tables_, room);
         const std::size_t low = static_cast<std::size_t>(vector.band[0]);
         const std::size_t high = static_cast<std::size_t>(vector.band[1]);
-        if (high + half >= N_ && low < N_ + half) live[k / LANES] = true;
+        if (high + half >= N_ && low < N_ + half) live[k / LANES] = 1;
     }
     for (std::size_t k = 0; k < K_; ++k) {  // a window is read only where its tile is live
         if (!live[k / LANES]) continue;
         const float* middle = arrays_.states + (j * K_ + k) * S + N_ - half;
-        float* window = arrays_.window + (j * tiles_ + k / LANES) * 2 * BLOCK * LANES +
+        float* window = window_.data() + (j * tiles_ + k / LANES) * 2 * BLOCK * LANES +
                         (BLOCK - half) * LANES + k % LANES;
         for (std::size_t w = 0; w < 2 * half; ++w) window[w * LANES] = middle[w];
     }
 }
 
-void Blocks::settle(std::size_t first, std::size_t last, i64 due) const {
+void Blocks::settle(std::size_t first, std::size_t last, i64 due) {
     std::vector<float> room(2 * (2 * N_ + 2 * MARGIN));
     for (std::size_t j = first; j < last; ++j) {
-        if (arrays_.steps[j] < due) continue;
-        arrays_.steps[j] = 0;
+        if (steps_[j] < std::min(due, static_cast<i64>(block_))) continue;
+        steps_[j] = 0;
         settle_clause(j, room.data());
     }
 }

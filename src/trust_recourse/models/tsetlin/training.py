@@ -203,28 +203,16 @@ class BlockLearner(VectorLearner):
         allowed: Allowed = None, n_jobs: int = 1,
     ) -> None:  # fmt: skip
         super().__init__(states, literals, s, T, allowed)
-        C, self.automata, rows = states.shape
-        tiles = -(-self.automata // LANES)
-        K = tiles * LANES
-        clause, automaton = self.forbidden.nonzero()
-        self.never = clause * K + automaton
-        self.block = min(BLOCK, rows // 2)
+        C, self.automata, _ = states.shape
+        K = -(-self.automata // LANES) * LANES
         self.pi = np.zeros(C * K, np.float32)
         self.pi.reshape(C, K)[:, : self.automata] = inclusion_of_vectors(states)
-        self.history = np.zeros(C * K, np.uint32)
-        self.steps = np.zeros(C, np.int64)
-        band = np.empty((C, self.automata, 2), np.int16)  # first and last row that hold mass
-        for clause, ends in zip(states, band, strict=True):
-            ends[:, 0] = (clause > 0).argmax(axis=1)
-            ends[:, 1] = rows - 1 - (clause[:, ::-1] > 0).argmax(axis=1)
         self.blocks = _native.Blocks(
-            self.layout, self.T, self.qs, step_tables(s), states, band, self.pi,
-            np.zeros(C * K * 2 * BLOCK, np.float32), np.zeros((C, tiles), np.bool_), self.history,
-            self.steps, self.fired,
+            self.layout, self.T, self.qs, step_tables(s), states, self.forbidden, self.pi,
+            self.fired,
         )  # fmt: skip
         self.threads = min(n_jobs, C) if states.size >= SMALL else 1
         self.pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
-        self._settle(due=0)
 
     def drawn(self, cells: Cells, y: Labels, draws: NDArray[np.float32]) -> None:
         """Learn these samples with these draws."""
@@ -232,8 +220,7 @@ class BlockLearner(VectorLearner):
         while i < len(y):
             i, right = self.blocks.learn(i, cells, y, draws)
             self.right += right
-            if self.steps.max() == self.block:
-                self._settle(due=self.block)
+            self._settle(due=BLOCK)
 
     def inclusion(self) -> Floats:
         """π, which every step keeps up to date."""
@@ -250,7 +237,6 @@ class BlockLearner(VectorLearner):
             self.pool.shutdown()
 
     def _settle(self, due: int) -> None:
-        self.history[self.never] = 0  # as if they had had no feedback
         if self.pool is None:
             self._settle_part(0, due)
         else:
