@@ -3,6 +3,11 @@
     VoteLink   M = E[g(v)], v the vote, g tabulated at v = −C/2 … C/2: "margin" and "vote"
     Logistic   M = σ(R), R = b + Σ_j w_j p_j q_j, weights w ≥ 0, p_j the polarity of a clause
 
+Both map firing probabilities q, (n, C), to raw confidences of class 1, (n,): a row's is its own,
+whatever other rows there are. `slopes` are ∂M/∂q_j, (n, C), and `mean_slopes` their means along the
+straight path between two rows of q, (C,); `without` is M if one clause were silent, (n, C), and
+`counts` the clauses that move M at all when they fire, (C,).
+
 M rises with every clause that votes for class 1 and falls with every other, whichever the link.
 Several classes have a sum R_k each, and the probability of a class is the softmax of these; the
 weights of all are fitted together.
@@ -10,7 +15,6 @@ weights of all are fitted together.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Self
@@ -31,42 +35,7 @@ MOST_ROWS = 200_000  # that weights are fitted on
 MOST_NUMBERS = 1 << 25  # of firing probabilities held for it
 
 
-class ClauseLink(ABC):
-    """The map from firing probabilities q, (n, C), to raw confidences of class 1."""
-
-    @abstractmethod
-    def raw(self, q: Floats) -> Floats:
-        """(n,): raw confidence; a row's is its own, whatever other rows there are."""
-
-    @abstractmethod
-    def raw_of(self, score: Floats) -> Floats:
-        """The raw confidence that a score stands for."""
-
-    @abstractmethod
-    def drawn(
-        self, cells: Any, layout: Layout, inclusion: Floats, n_passes: int, rng: Any
-    ) -> Floats:
-        """Raw confidence at rows of cells from passes that draw every automaton anew."""
-
-    @abstractmethod
-    def slopes(self, q: Floats) -> Floats:
-        """(n, C): ∂M/∂q_j."""
-
-    @abstractmethod
-    def mean_slopes(self, a: Floats, b: Floats) -> Floats:
-        """(C,): the mean of ∂M/∂q_j along the straight path between two rows of q."""
-
-    @abstractmethod
-    def without(self, q: Floats) -> Floats:
-        """(n, C): raw confidence if one clause were silent."""
-
-    @property
-    @abstractmethod
-    def counts(self) -> Bools:
-        """(C,): the clauses that move M at all when they fire."""
-
-
-class VoteLink(ClauseLink):
+class VoteLink:
     """The mean of a function g of the vote, which never falls."""
 
     def __init__(self, g: Floats) -> None:
@@ -118,7 +87,7 @@ class VoteLink(ClauseLink):
         return np.ones(len(self.g) - 1, dtype=bool)
 
 
-class Logistic(ClauseLink):
+class Logistic:
     """A logistic function of the clauses' weighted votes.
 
     >>> link = Logistic(np.array([2.0, 1.0]), -0.5)
@@ -219,6 +188,9 @@ class Logistic(ClauseLink):
     def counts(self) -> Bools:
         """Those with a weight."""
         return np.asarray(self.weights > 0)
+
+
+ClauseLink = VoteLink | Logistic
 
 
 def some_rows(n: int, clauses: int, rng: np.random.Generator) -> Any:
