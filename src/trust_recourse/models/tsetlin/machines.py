@@ -273,11 +273,11 @@ class TsetlinClassifier(Settings, ClassifierMixin, BaseEstimator, ABC):
     @property
     def banks_(self) -> tuple[Self, ...]:
         """Of several classes an estimator of two for each: the class against the rest."""
-        found = []
-        for machine in _fitted(self).banks if len(self.classes_) > 2 else ():
+        machine, found = _fitted(self), []
+        for each in machine.banks if len(machine.links) > 1 else ():
             bank = copy(self).drop_states()
-            bank.classes_ = machine.classes
-            bank.become(machine)
+            bank.classes_ = each.classes
+            bank.become(each)
             found.append(bank)
         return tuple(found)
 
