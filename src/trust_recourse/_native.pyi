@@ -1,6 +1,6 @@
 """Compiled bounds, searches and training; the sources are in src/native."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -195,12 +195,8 @@ class Blocks:
         qs: tuple[float, float],
         tables: tuple[Any, Any, Any, Any],
         states: NDArray[np.float32],
-        band: NDArray[np.int16],
+        forbidden: _Bools,
         pi: NDArray[np.float32],
-        window: NDArray[np.float32],
-        live: _Bools,
-        history: NDArray[np.uint32],
-        steps: _Ints,
         fired: _Bools,
     ) -> None: ...
     def learn(
@@ -220,14 +216,12 @@ class Machine(Kernel):
         costs: _Floats,
         forced: _Ints,
         point: _Ints,
-        trial: _Ints,
-        state: _Ints,
-    ) -> int: ...
+        work: int,
+        go_on: Callable[[], bool],
+    ) -> bool: ...
 
-def expectation(law: _Floats, g: _Floats, out: _Floats) -> None: ...
-def firing(
-    cells: _Cells, first_cell: _Ints, factors: _Floats, empty: _Floats, out: _Floats
-) -> None: ...
+def expectation(law: _Floats, g: _Floats) -> _Floats: ...
+def firing(cells: _Cells, first_cell: _Ints, factors: _Floats, empty: _Floats) -> _Floats: ...
 def learn_integer(
     cells: _Cells,
     y: _Labels,
@@ -253,33 +247,23 @@ def learn_plain(
     pi: NDArray[np.float32],
     fired: _Bools,
 ) -> int: ...
-def literal_rows(cells: _Cells, layout: _Literals, out: NDArray[np.uint8]) -> None: ...
+def literal_rows(cells: _Cells, layout: _Literals) -> _Bools: ...
 def log_loss(
-    q: _Floats, y: _Labels, weights: _Floats, intercept: float, gradient: _Floats
-) -> float: ...
-def logistic(score: _Floats, out: _Floats) -> None: ...
+    q: _Floats, y: _Labels, weights: _Floats, intercept: float
+) -> tuple[float, _Floats]: ...
+def logistic(score: _Floats) -> _Floats: ...
 def monte_carlo(
     cells: _Cells,
     layout: _Literals,
     inclusion: _Floats,
-    g: _Floats,
-    n_passes: int,
-    rng: np.random.Generator,
-    out: _Floats,
-) -> None: ...
-def monte_carlo_scores(
-    cells: _Cells,
-    layout: _Literals,
-    inclusion: _Floats,
-    weights: _Floats,
+    worth: _Floats,
     intercept: float,
     n_passes: int,
     rng: np.random.Generator,
-    out: _Floats,
-) -> None: ...
-def scores(q: _Floats, weights: _Floats, intercept: float, out: _Floats) -> None: ...
-def slopes(q: _Floats, g: _Floats, out: _Floats) -> None: ...
-def vote_law(q: _Floats, out: _Floats) -> None: ...
+) -> _Floats: ...
+def scores(q: _Floats, weights: _Floats, intercept: float) -> _Floats: ...
+def slopes(q: _Floats, g: _Floats) -> _Floats: ...
+def vote_law(q: _Floats) -> _Floats: ...
 
 # ---------------------------------------------------------------- the grid
 

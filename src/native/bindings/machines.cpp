@@ -2,13 +2,14 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 
 #include "bindings/bindings.hpp"
 #include "numpy.hpp"
 #include "tsetlin/blocks.hpp"
+#include "tsetlin/guess.hpp"
 #include "tsetlin/inference.hpp"
 #include "tsetlin/learning.hpp"
 #include "tsetlin/machine.hpp"
@@ -71,26 +72,21 @@ class Locked {
 
 // ---------------------------------------------------------------- bounds
 
-i64 guess(const Machine& machine, i64 side, double level, Array<const i64> offset,
-          Array<const i64> cells, Array<const double> costs, Array<const i64> forced,
-          Array<i64> point, Array<i64> trial, Array<i64> state) {
+bool guess(const Machine& machine, i64 side, double level, Array<const i64> offset,
+           Array<const i64> cells, Array<const double> costs, Array<const i64> forced,
+           Array<i64> point, i64 work, const nb::callable& go_on) {
     const std::size_t d = machine.tables().d;
-    static_assert(sizeof(Guess::State) == 9 * sizeof(i64));
-    expect(offset.size() == d + 1 && point.size() == d && trial.size() == d &&
-               cells.size() == costs.size() && offset.data()[d] == static_cast<i64>(costs.size()),
+    expect(offset.size() == d + 1 && point.size() == d && cells.size() == costs.size() &&
+               offset.data()[d] == static_cast<i64>(costs.size()),
            "guess: expected d + 1 offsets, and a cell and a cost for each candidate");
-    expect(state.size() == 9, "guess: expected a state of 9 numbers");
-    const Guess::Question question{side,        level,        view(offset), view(cells),
-                                   view(costs), view(forced), view(point),  view(trial)};
-    Guess::State held;
-    std::memcpy(&held, state.data(), sizeof held);
-    Guess::Outcome said;
-    {
-        nb::gil_scoped_release released;
-        said = machine.guess(question, held);
-    }
-    std::memcpy(state.data(), &held, sizeof held);
-    return static_cast<i64>(said);
+    const auto asked = [&go_on] {
+        const nb::gil_scoped_acquire held;
+        return nb::cast<bool>(go_on());
+    };
+    const nb::gil_scoped_release released;
+    return Guess(machine.tables(),
+                 {side, level, view(offset), view(cells), view(costs), view(forced), work, asked})
+        .run(view(point));
 }
 
 void bind_bounds(nb::module_& m) {
@@ -105,139 +101,127 @@ void bind_bounds(nb::module_& m) {
             "Arrays of `trust_recourse.models.tsetlin.bounds.ClauseBounds`, which are kept.")
         .def("guess", &guess, nb::arg("side"), nb::arg("level"), nb::arg("offset"),
              nb::arg("cells"), nb::arg("costs"), nb::arg("forced"), nb::arg("point").noconvert(),
-             nb::arg("trial").noconvert(), nb::arg("state").noconvert(),
-             "Search from `point` for a cheap point that reaches a level; 0 none, 1 found, 2 there "
-             "is more to do.");
+             nb::arg("work"), nb::arg("go_on"),
+             "Search from `point` for a cheap point that reaches a level; whether one was found.");
 }
 
 // ---------------------------------------------------------------- inference
 
-void py_firing(Table<const i32> cells, Array<const i64> first_cell, Table<const double> factors,
-               Array<const double> empty, Table<double> out) {
-    expect(cells.shape(1) == first_cell.size() && factors.shape(1) == empty.size() &&
-               out.shape(0) == cells.shape(0) && out.shape(1) == empty.size(),
+// Arrays that a function of the core fills without the interpreter's lock.
+template <class Fill>
+auto filled(std::size_t rows, std::size_t columns, const Fill& fill) {
+    std::vector<double> out(rows * columns);
+    {
+        const nb::gil_scoped_release released;
+        fill(Matrix<double>{out.data(), rows, columns});
+    }
+    return adopted<double>(std::move(out), {rows, columns});
+}
+
+template <class Fill>
+auto filled(std::size_t n, const Fill& fill) {
+    std::vector<double> out(n);
+    {
+        const nb::gil_scoped_release released;
+        fill(std::span<double>(out));
+    }
+    return owned(std::move(out));
+}
+
+auto py_firing(Table<const i32> cells, Array<const i64> first_cell, Table<const double> factors,
+               Array<const double> empty) {
+    expect(cells.shape(1) == first_cell.size() && factors.shape(1) == empty.size(),
            "firing: shapes do not fit together");
-    nb::gil_scoped_release released;
-    const Matrix<const i32> rows = matrix(cells);
-    const i64 last = static_cast<i64>(factors.shape(0));
-    for (std::size_t i = 0; i < rows.rows; ++i)
-        for (std::size_t f = 0; f < rows.columns; ++f) {
-            const i64 row = first_cell.data()[f] + rows[i][f];
-            expect(row >= 0 && row < last, "firing: a cell beyond the table of factors");
-        }
-    firing(rows, view(first_cell), matrix(factors), view(empty), matrix(out));
+    return filled(cells.shape(0), empty.size(), [&](Matrix<double> out) {
+        const Matrix<const i32> rows = matrix(cells);
+        const i64 last = static_cast<i64>(factors.shape(0));
+        for (std::size_t i = 0; i < rows.rows; ++i)
+            for (std::size_t f = 0; f < rows.columns; ++f) {
+                const i64 row = first_cell.data()[f] + rows[i][f];
+                expect(row >= 0 && row < last, "firing: a cell beyond the table of factors");
+            }
+        firing(rows, view(first_cell), matrix(factors), view(empty), out);
+    });
 }
 
-void py_vote_law(Table<const double> q, Table<double> out) {
-    expect(q.shape(1) % 2 == 0 && out.shape(0) == q.shape(0) && out.shape(1) == q.shape(1) + 1,
-           "vote_law: expected (n, C) with an even C, and (n, C + 1)");
-    nb::gil_scoped_release released;
-    vote_laws(matrix(q), matrix(out));
+auto py_vote_law(Table<const double> q) {
+    expect(q.shape(1) % 2 == 0, "vote_law: expected (n, C) with an even C");
+    return filled(q.shape(0), q.shape(1) + 1,
+                  [&](Matrix<double> out) { vote_laws(matrix(q), out); });
 }
 
-void py_expectation(Table<const double> law, Array<const double> g, Array<double> out) {
-    expect(law.shape(1) == g.size() && law.shape(0) == out.size(),
-           "expectation: shapes do not fit together");
-    nb::gil_scoped_release released;
-    expectation(matrix(law), view(g), view(out));
+auto py_expectation(Table<const double> law, Array<const double> g) {
+    expect(law.shape(1) == g.size(), "expectation: shapes do not fit together");
+    return filled(law.shape(0),
+                  [&](std::span<double> out) { expectation(matrix(law), view(g), out); });
 }
 
-void py_scores(Table<const double> q, Array<const double> weights, double intercept,
-               Array<double> out) {
-    expect(q.shape(1) == weights.size() && q.shape(0) == out.size(),
-           "scores: shapes do not fit together");
-    nb::gil_scoped_release released;
-    scores(matrix(q), view(weights), intercept, view(out));
+auto py_scores(Table<const double> q, Array<const double> weights, double intercept) {
+    expect(q.shape(1) == weights.size(), "scores: shapes do not fit together");
+    return filled(q.shape(0),
+                  [&](std::span<double> out) { scores(matrix(q), view(weights), intercept, out); });
 }
 
-void py_logistic(Array<const double> score, Array<double> out) {
-    expect(score.size() == out.size(), "logistic: as many results as scores expected");
-    nb::gil_scoped_release released;
-    logistic(view(score), view(out));
+auto py_logistic(Array<const double> score) {
+    return filled(score.size(), [&](std::span<double> out) { logistic(view(score), out); });
 }
 
-double py_log_loss(Table<const double> q, Array<const i8> y, Array<const double> weights,
-                   double intercept, Array<double> gradient) {
-    expect(q.shape(0) == y.size() && q.shape(1) == weights.size() &&
-               gradient.size() == weights.size() + 1,
+auto py_log_loss(Table<const double> q, Array<const i8> y, Array<const double> weights,
+                 double intercept) {
+    expect(q.shape(0) == y.size() && q.shape(1) == weights.size(),
            "log_loss: shapes do not fit together");
-    nb::gil_scoped_release released;
-    return log_loss(matrix(q), view(y), view(weights), intercept, view(gradient));
+    double loss = 0.0;
+    const auto gradient = filled(weights.size() + 1, [&](std::span<double> out) {
+        loss = log_loss(matrix(q), view(y), view(weights), intercept, out);
+    });
+    return std::tuple{loss, gradient};
 }
 
-void py_slopes(Table<const double> q, Array<const double> g, Table<double> out) {
-    expect(q.shape(1) > 0 && q.shape(1) % 2 == 0 && g.size() == q.shape(1) + 1 &&
-               out.shape(0) == q.shape(0) && out.shape(1) == q.shape(1),
-           "slopes: expected (n, C) with an even C, C + 1 values of the link, and (n, C)");
-    nb::gil_scoped_release released;
-    slopes(matrix(q), view(g), matrix(out));
+auto py_slopes(Table<const double> q, Array<const double> g) {
+    expect(q.shape(1) > 0 && q.shape(1) % 2 == 0 && g.size() == q.shape(1) + 1,
+           "slopes: expected (n, C) with an even C, and C + 1 values of the link");
+    return filled(q.shape(0), q.shape(1),
+                  [&](Matrix<double> out) { slopes(matrix(q), view(g), out); });
 }
 
-void py_literal_rows(Table<const i32> cells, const LiteralLayout& layout, Table<std::uint8_t> out) {
+auto py_literal_rows(Table<const i32> cells, const LiteralLayout& layout) {
     const Literals literals = literals_of(layout);
-    expect(cells.shape(1) == literals.first.size() && cells.shape(0) == out.shape(0) &&
-               static_cast<i64>(out.shape(1)) == 2 * literals.o,
-           "literal_rows: shapes do not fit together");
-    nb::gil_scoped_release released;
-    literal_rows(matrix(cells), literals, matrix(out));
+    expect(cells.shape(1) == literals.first.size(), "literal_rows: shapes do not fit together");
+    const std::size_t rows = cells.shape(0), columns = static_cast<std::size_t>(2 * literals.o);
+    std::vector<std::uint8_t> out(rows * columns);
+    literal_rows(matrix(cells), literals, {out.data(), rows, columns});
+    return adopted<bool>(std::move(out), {rows, columns});
 }
 
-Passes passes_of(const Table<const i32>& cells, const LiteralLayout& layout,
-                 const Table<const double>& inclusion, i64 many, const Array<double>& out,
-                 const Locked& locked) {
+auto py_monte_carlo(Table<const i32> cells, const LiteralLayout& layout,
+                    Table<const double> inclusion, Array<const double> worth, double intercept,
+                    i64 n_passes, const nb::object& rng) {
+    const Locked locked(rng);
     const Literals literals = literals_of(layout);
-    expect(cells.shape(1) == literals.first.size() && cells.shape(0) == out.size() &&
-               static_cast<i64>(inclusion.shape(1)) == 2 * literals.o,
+    expect(cells.shape(1) == literals.first.size() &&
+               static_cast<i64>(inclusion.shape(1)) == 2 * literals.o &&
+               (worth.size() == inclusion.shape(0) || worth.size() == inclusion.shape(0) + 1),
            "monte_carlo: shapes do not fit together");
-    return {matrix(cells), literals, matrix(inclusion), many, locked.draws()};
-}
-
-void py_monte_carlo(Table<const i32> cells, const LiteralLayout& layout,
-                    Table<const double> inclusion, Array<const double> g, i64 n_passes,
-                    const nb::object& rng, Array<double> out) {
-    const Locked locked(rng);
-    const Passes passes = passes_of(cells, layout, inclusion, n_passes, out, locked);
-    expect(g.size() == inclusion.shape(0) + 1, "monte_carlo: C + 1 values of the link expected");
-    nb::gil_scoped_release released;
-    monte_carlo(passes, view(g), view(out));
-}
-
-void py_monte_carlo_scores(Table<const i32> cells, const LiteralLayout& layout,
-                           Table<const double> inclusion, Array<const double> weights,
-                           double intercept, i64 n_passes, const nb::object& rng,
-                           Array<double> out) {
-    const Locked locked(rng);
-    const Passes passes = passes_of(cells, layout, inclusion, n_passes, out, locked);
-    expect(weights.size() == inclusion.shape(0), "monte_carlo_scores: C weights expected");
-    nb::gil_scoped_release released;
-    monte_carlo_scores(passes, view(weights), intercept, view(out));
+    const Passes passes{matrix(cells), literals, matrix(inclusion), n_passes, locked.draws()};
+    return filled(cells.shape(0),
+                  [&](std::span<double> out) { monte_carlo(passes, view(worth), intercept, out); });
 }
 
 void bind_inference(nb::module_& m) {
-    m.def("firing", &py_firing, nb::arg("cells"), nb::arg("first_cell"), nb::arg("factors"),
-          nb::arg("empty"), nb::arg("out").noconvert(),
-          "The probability that each clause fires at rows of cells, (n, C).");
-    m.def("vote_law", &py_vote_law, nb::arg("q"), nb::arg("out").noconvert(),
-          "The law of the vote for each row of q, (n, C + 1).");
-    m.def("expectation", &py_expectation, nb::arg("law"), nb::arg("g"), nb::arg("out").noconvert(),
-          "E[g(v)] of each row of laws.");
-    m.def("scores", &py_scores, nb::arg("q"), nb::arg("weights"), nb::arg("intercept"),
-          nb::arg("out").noconvert(), "The intercept and the weighted sum of each row of q.");
-    m.def("logistic", &py_logistic, nb::arg("score"), nb::arg("out").noconvert(),
-          "The logistic function of each score.");
-    m.def("log_loss", &py_log_loss, nb::arg("q"), nb::arg("y"), nb::arg("weights"),
-          nb::arg("intercept"), nb::arg("gradient").noconvert(),
-          "The log-loss of all rows together; `gradient` is by each weight, then the intercept.");
-    m.def("slopes", &py_slopes, nb::arg("q"), nb::arg("g"), nb::arg("out").noconvert(),
-          "What E[g(v)] gains when each clause fires for sure, (n, C).");
-    m.def("literal_rows", &py_literal_rows, nb::arg("cells"), nb::arg("layout"),
-          nb::arg("out").noconvert(), "Truth of every literal and its negation at rows of cells.");
-    m.def("monte_carlo", &py_monte_carlo, nb::arg("cells"), nb::arg("layout"), nb::arg("inclusion"),
-          nb::arg("g"), nb::arg("n_passes"), nb::arg("rng"), nb::arg("out").noconvert(),
-          "The mean of g(v) over passes that draw every automaton again.");
-    m.def("monte_carlo_scores", &py_monte_carlo_scores, nb::arg("cells"), nb::arg("layout"),
-          nb::arg("inclusion"), nb::arg("weights"), nb::arg("intercept"), nb::arg("n_passes"),
-          nb::arg("rng"), nb::arg("out").noconvert(), "The mean score over such passes.");
+    m.def("firing", &py_firing, "The probability that each clause fires at rows of cells, (n, C).");
+    m.def("vote_law", &py_vote_law, "The law of the vote for each row of q, (n, C + 1).");
+    m.def("expectation", &py_expectation, "E[g(v)] of each row of laws.");
+    m.def("scores", &py_scores, "The intercept and the weighted sum of each row of q.");
+    m.def("logistic", &py_logistic, "The logistic function of each score.");
+    m.def("log_loss", &py_log_loss,
+          "The log-loss of all rows together, and its derivatives by each weight, then by the "
+          "intercept.");
+    m.def("slopes", &py_slopes, "What E[g(v)] gains when each clause fires for sure, (n, C).");
+    m.def("literal_rows", &py_literal_rows,
+          "Truth of every literal and its negation at rows of cells.");
+    m.def("monte_carlo", &py_monte_carlo,
+          "The mean over passes that draw every automaton again: of g(v), from C + 1 values of "
+          "the link, or of the score, from C weights.");
 }
 
 // ---------------------------------------------------------------- learning
@@ -301,48 +285,38 @@ class HeldBlocks {
         std::tuple<Array<const float>, Array<const i64>, Array<const float>, Array<const float>>;
 
     HeldBlocks(const LiteralLayout& layout, double T, std::tuple<float, float> qs,
-               const StepTables& tables, Cube<float> states, Cube<i16> band, Array<float> pi,
-               Array<float> window, Table<bool> live, Array<std::uint32_t> history,
-               Array<i64> steps, Array<bool> fired)
+               const StepTables& tables, Cube<float> states, Table<const bool> forbidden,
+               Array<float> pi, Array<bool> fired)
         : layout_(layout),
           tables_(tables),
           states_(states),
-          band_(band),
+          forbidden_(forbidden),
           pi_(pi),
-          window_(window),
-          live_(live),
-          history_(history),
-          steps_(steps),
           fired_(fired),
-          literals_(literals_of(layout_)),
-          blocks_(states.shape(0), states.shape(1), states.shape(2) / 2, literals_, T, steps_of(qs),
-                  taken(tables),
-                  {states.data(), band.data(), pi.data(), window.data(), live.data(),
-                   history.data(), steps.data(), fired.data()}) {
-        const std::size_t C = states.shape(0), K = states.shape(1), tiles = live.shape(1);
-        expect(K == static_cast<std::size_t>(2 * literals_.o) && live.shape(0) == C &&
-                   tiles == (K + Blocks::LANES - 1) / Blocks::LANES &&
-                   pi.size() == C * tiles * Blocks::LANES && history.size() == pi.size() &&
-                   window.size() == 2 * Blocks::BLOCK * pi.size() && steps.size() == C &&
-                   fired.size() == C && band.shape(0) == C && band.shape(1) == K &&
-                   band.shape(2) == 2 && states.shape(2) >= 8 && states.shape(2) % 2 == 0,
+          literals_(literals_of(layout_)) {
+        const std::size_t C = states.shape(0), K = states.shape(1), rows = states.shape(2);
+        expect(K == static_cast<std::size_t>(2 * literals_.o) && forbidden.shape(0) == C &&
+                   forbidden.shape(1) == K && fired.size() == C && rows >= 8 && rows % 2 == 0 &&
+                   pi.size() == C * Blocks::LANES * ((K + Blocks::LANES - 1) / Blocks::LANES),
                "Blocks: shapes do not fit together");
+        blocks_.emplace(C, K, rows / 2, literals_, T, steps_of(qs), taken(tables),
+                        Blocks::Arrays{states.data(), forbidden.data(), pi.data(), fired.data()});
     }
 
     std::tuple<std::size_t, i64> learn(std::size_t i, Table<const i32> cells, Array<const i8> y,
                                        Cube<const float> draws) {
         const Samples samples = samples_of(cells, y, literals_);
-        const Uniforms uniforms = uniforms_of(draws, y, blocks_.clauses());
+        const Uniforms uniforms = uniforms_of(draws, y, blocks_->clauses());
         i64 right = 0;
         nb::gil_scoped_release released;
-        i = blocks_.learn(i, samples, uniforms, right);
+        i = blocks_->learn(i, samples, uniforms, right);
         return {i, right};
     }
 
-    void settle(std::size_t first, std::size_t last, i64 due) const {
-        expect(last <= blocks_.clauses(), "settle: there are not so many clauses");
+    void settle(std::size_t first, std::size_t last, i64 due) {
+        expect(last <= blocks_->clauses(), "settle: there are not so many clauses");
         nb::gil_scoped_release released;
-        blocks_.settle(first, last, due);
+        blocks_->settle(first, last, due);
     }
 
   private:
@@ -357,14 +331,11 @@ class HeldBlocks {
     LiteralLayout layout_;
     StepTables tables_;
     Cube<float> states_;
-    Cube<i16> band_;
-    Array<float> pi_, window_;
-    Table<bool> live_;
-    Array<std::uint32_t> history_;
-    Array<i64> steps_;
+    Table<const bool> forbidden_;
+    Array<float> pi_;
     Array<bool> fired_;
     Literals literals_;
-    Blocks blocks_;
+    std::optional<Blocks> blocks_;
 };
 
 void bind_learning(nb::module_& m) {
@@ -381,13 +352,11 @@ void bind_learning(nb::module_& m) {
     blocks.attr("LANES") = Blocks::LANES;
     blocks
         .def(nb::init<const LiteralLayout&, double, std::tuple<float, float>,
-                      const HeldBlocks::StepTables&, Cube<float>, Cube<i16>, Array<float>,
-                      Array<float>, Table<bool>, Array<std::uint32_t>, Array<i64>, Array<bool>>(),
+                      const HeldBlocks::StepTables&, Cube<float>, Table<const bool>, Array<float>,
+                      Array<bool>>(),
              nb::arg("layout"), nb::arg("T"), nb::arg("qs"), nb::arg("tables"),
-             nb::arg("states").noconvert(), nb::arg("band").noconvert(), nb::arg("pi").noconvert(),
-             nb::arg("window").noconvert(), nb::arg("live").noconvert(),
-             nb::arg("history").noconvert(), nb::arg("steps").noconvert(),
-             nb::arg("fired").noconvert())
+             nb::arg("states").noconvert(), nb::arg("forbidden").noconvert(),
+             nb::arg("pi").noconvert(), nb::arg("fired").noconvert())
         .def("learn", &HeldBlocks::learn, nb::arg("i"), nb::arg("cells"), nb::arg("y"),
              nb::arg("draws"),
              "Learn from sample i on until a clause must be settled; returns the next sample and "

@@ -4,7 +4,6 @@
 #include <bit>
 #include <utility>
 
-#include "tsetlin/clones.hpp"
 #include "tsetlin/lanes.hpp"
 
 namespace trust::tsetlin {
@@ -62,16 +61,11 @@ TRUST_CLONES void note(std::uint32_t* __restrict history, const std::uint32_t* _
     }
 }
 
-// A row of the window after a step down, with a probability for each automaton.
-[[gnu::always_inline]] inline void fall(float* __restrict row, const float* __restrict above,
+// A row of the window after a step towards it from the row above or below, with a probability for
+// each automaton.
+[[gnu::always_inline]] inline void step(float* __restrict row, const float* __restrict from,
                                         const float* __restrict q) {
-    for (std::size_t i = 0; i < LANES; ++i) row[i] += q[i] * (above[i] - row[i]);
-}
-
-// A row of the window after a step up.
-[[gnu::always_inline]] inline void rise(float* __restrict row, const float* __restrict below,
-                                        const float* __restrict q) {
-    for (std::size_t i = 0; i < LANES; ++i) row[i] += q[i] * (below[i] - row[i]);
+    for (std::size_t i = 0; i < LANES; ++i) row[i] += q[i] * (from[i] - row[i]);
 }
 
 // π of a tile's automata after q of a row's mass crossed the middle.
@@ -93,30 +87,19 @@ struct Tile {
 
     [[gnu::always_inline]] float* row(std::size_t w) const { return window + w * LANES; }
 
-    // One step down of all automata.
-    [[gnu::always_inline]] void sink(float q) const {
-        const float* upper = row(BLOCK);
-        for (std::size_t i = 0; i < LANES; ++i) pi[i] -= q * upper[i];
-        for (std::size_t w = low; w < high; ++w) {
-            float* __restrict here = row(w);
-            const float* __restrict above = row(w + 1);
-            for (std::size_t i = 0; i < LANES; ++i) here[i] += q * (above[i] - here[i]);
-        }
-    }
-
     [[gnu::always_inline]] void rise_by(const float* q) const {
-        for (std::size_t w = high; w > low; --w) rise(row(w), row(w - 1), q);
+        for (std::size_t w = high; w > low; --w) step(row(w), row(w - 1), q);
     }
 
     [[gnu::always_inline]] void fall_by(const float* q) const {
-        for (std::size_t w = low; w < high; ++w) fall(row(w), row(w + 1), q);
+        for (std::size_t w = low; w < high; ++w) step(row(w), row(w + 1), q);
     }
 };
 
 // A clause's window, and the rows of it that are exact.
 struct Window {
     float *pi, *rows;
-    std::span<const bool> live;  // of each tile
+    std::span<const char> live;  // of each tile
     std::size_t low, high;
 
     [[gnu::always_inline]] Tile tile(std::size_t g) const {
@@ -126,8 +109,14 @@ struct Window {
 
 // The clause did not fire and gets Type I feedback: all automata step down.
 TRUST_CLONES void sink(const Window& window, float q) {
-    for (std::size_t g = 0; g < window.live.size(); ++g)
-        if (window.live[g]) window.tile(g).sink(q);
+    float rates[LANES];
+    std::fill_n(rates, LANES, q);
+    for (std::size_t g = 0; g < window.live.size(); ++g) {
+        if (!window.live[g]) continue;
+        const Tile tile = window.tile(g);
+        lose(tile.pi, rates, tile.row(BLOCK));
+        tile.fall_by(rates);
+    }
 }
 
 // The clause fired and gets Type I feedback: automata step up where the literal is true, and down
@@ -269,77 +258,90 @@ Blocks::Blocks(std::size_t C, std::size_t K, std::size_t N, const Literals& lite
       q_(steps),
       tables_(tables),
       arrays_(arrays),
+      band_(2 * C * K),
+      window_(C * tiles_ * 2 * BLOCK * LANES),
+      live_(C * tiles_),
+      history_(C * tiles_ * LANES),
+      steps_(C),
       truth_(tiles_ * LANES, 1),  // padding counts as true, so it never stops a clause
       false_(tiles_ * LANES),
       up_(tiles_ * LANES),
       down_(tiles_ * LANES),
-      letters_(3 * tiles_ * LANES) {}
+      letters_(3 * tiles_ * LANES) {
+    const i64 last = static_cast<i64>(2 * N) - 1;
+    for (std::size_t of = 0; of < C * K; ++of) {
+        const float* vector = arrays.states + of * 2 * N;
+        i64 a = 0, b = last;
+        while (a < last && !(vector[a] > 0.0F)) ++a;
+        while (b > a && !(vector[b] > 0.0F)) --b;
+        band_[2 * of] = static_cast<i16>(a);
+        band_[2 * of + 1] = static_cast<i16>(b);
+    }
+    settle(0, C, 0);
+}
 
 std::size_t Blocks::learn(std::size_t i, const Samples& samples, const Uniforms& draws,
                           i64& right) {
     const std::size_t K = tiles_ * LANES;
+    const std::span<bool> fired{arrays_.fired, C_};
     bool full = false;
     for (; i < samples.y.size() && !full; ++i) {
-        const i8 y = samples.y[i];
         literals_.at(samples.cells[i], truth_.data());
         prepare({truth_, false_.data(), up_.data(), down_.data()}, q_, letters_.data());
-        i64 v = 0;
-        for (std::size_t j = 0; j < C_; ++j) {
-            arrays_.fired[j] = fires(arrays_.pi + j * K, false_.data(), K, draws.output(i)[j]);
-            if (arrays_.fired[j]) v += vote_of(j);
-        }
-        right += right_sign(v, y);
-        const double give = feedback(v, y, T_);
-        for (std::size_t j = 0; j < C_; ++j) {
-            const bool own = votes_for(j, y), fired = arrays_.fired[j];
-            if (draws.feedback(i)[j] >= give || !(own || fired)) continue;
-            const std::size_t low = BLOCK - block_ + static_cast<std::size_t>(arrays_.steps[j]);
+        const auto output = [&](std::size_t j) {
+            return fires(arrays_.pi + j * K, false_.data(), K, draws.output(i)[j]);
+        };
+        const auto feed = [&](std::size_t j, bool own) {
+            const std::size_t low = BLOCK - block_ + static_cast<std::size_t>(steps_[j]);
             const Window window{arrays_.pi + j * K,
-                                arrays_.window + j * K * 2 * BLOCK,
-                                {arrays_.live + j * tiles_, tiles_},
+                                window_.data() + j * K * 2 * BLOCK,
+                                {live_.data() + j * tiles_, tiles_},
                                 low,
                                 2 * BLOCK - 1 - low};
-            const std::size_t kind = !fired ? 0 : own ? 1 : 2;
-            note(arrays_.history + j * K, letters_.data() + kind * K, K);
-            if (!fired)
+            const std::size_t kind = !fired[j] ? 0 : own ? 1 : 2;
+            note(history_.data() + j * K, letters_.data() + kind * K, K);
+            if (!fired[j])
                 sink(window, q_.down);
             else if (own)
                 reward(window, up_.data(), down_.data());
             else
                 refuse(window, false_.data());
-            full |= static_cast<std::size_t>(++arrays_.steps[j]) == block_;
-        }
+            full |= static_cast<std::size_t>(++steps_[j]) == block_;
+        };
+        const auto draw = [&](std::size_t j) { return draws.feedback(i)[j]; };
+        right += learn_sample(samples.y[i], T_, fired, output, draw, feed);
     }
     return i;
 }
 
-void Blocks::settle_clause(std::size_t j, float* room) const {
+void Blocks::settle_clause(std::size_t j, float* room) {
     const std::size_t S = 2 * N_, half = block_;
-    bool* live = arrays_.live + j * tiles_;
-    std::fill_n(live, tiles_, false);
+    char* live = live_.data() + j * tiles_;
+    std::fill_n(live, tiles_, 0);
     for (std::size_t k = 0; k < K_; ++k) {
         const std::size_t at = j * tiles_ * LANES + k, of = j * K_ + k;
-        const Vector vector{arrays_.states + of * S, arrays_.band + 2 * of};
-        if (const std::uint32_t history = std::exchange(arrays_.history[at], 0U); history != 0)
+        const Vector vector{arrays_.states + of * S, band_.data() + 2 * of};
+        const std::uint32_t history = std::exchange(history_[at], 0U);
+        if (history != 0 && !arrays_.forbidden[of])
             arrays_.pi[at] = settled(vector, history, S, tables_, room);
         const std::size_t low = static_cast<std::size_t>(vector.band[0]);
         const std::size_t high = static_cast<std::size_t>(vector.band[1]);
-        if (high + half >= N_ && low < N_ + half) live[k / LANES] = true;
+        if (high + half >= N_ && low < N_ + half) live[k / LANES] = 1;
     }
     for (std::size_t k = 0; k < K_; ++k) {  // a window is read only where its tile is live
         if (!live[k / LANES]) continue;
         const float* middle = arrays_.states + (j * K_ + k) * S + N_ - half;
-        float* window = arrays_.window + (j * tiles_ + k / LANES) * 2 * BLOCK * LANES +
+        float* window = window_.data() + (j * tiles_ + k / LANES) * 2 * BLOCK * LANES +
                         (BLOCK - half) * LANES + k % LANES;
         for (std::size_t w = 0; w < 2 * half; ++w) window[w * LANES] = middle[w];
     }
 }
 
-void Blocks::settle(std::size_t first, std::size_t last, i64 due) const {
+void Blocks::settle(std::size_t first, std::size_t last, i64 due) {
     std::vector<float> room(2 * (2 * N_ + 2 * MARGIN));
     for (std::size_t j = first; j < last; ++j) {
-        if (arrays_.steps[j] < due) continue;
-        arrays_.steps[j] = 0;
+        if (steps_[j] < std::min(due, static_cast<i64>(block_))) continue;
+        steps_[j] = 0;
         settle_clause(j, room.data());
     }
 }

@@ -30,16 +30,12 @@ class Blocks {
         const float *bottom, *top;
     };
 
-    // The learned state. K is padded to whole tiles in `pi`, `window` and `history`.
+    // What others hold, too. K is padded to whole tiles in `pi`.
     struct Arrays {
-        float* states;           // (C, K, 2N)
-        i16* band;               // (C, K, 2): first and last row that hold mass
-        float* pi;               // (C, tiles, LANES)
-        float* window;           // (C, tiles, 2 · BLOCK, LANES)
-        bool* live;              // (C, tiles): whether a tile's window holds any mass
-        std::uint32_t* history;  // (C, tiles, LANES)
-        i64* steps;              // (C): steps since a clause was settled
-        bool* fired;             // (C)
+        float* states;          // (C, K, 2N)
+        const bool* forbidden;  // (C, K): automata that never learn, whose mass is in row 0
+        float* pi;              // (C, tiles, LANES)
+        bool* fired;            // (C)
     };
 
     Blocks(std::size_t C, std::size_t K, std::size_t N, const Literals& literals, double T,
@@ -49,14 +45,15 @@ class Blocks {
     // `right` how often the drawn vote had the right sign.
     std::size_t learn(std::size_t i, const Samples& samples, const Uniforms& draws, i64& right);
 
-    // Carry the history of clauses [first, last) with at least `due` steps over to their vectors.
+    // Carry the history of clauses [first, last) with at least `due` steps, or a full one, over to
+    // their vectors.
     // Threads may do so at the same time for different clauses.
-    void settle(std::size_t first, std::size_t last, i64 due) const;
+    void settle(std::size_t first, std::size_t last, i64 due);
 
     std::size_t clauses() const { return C_; }
 
   private:
-    void settle_clause(std::size_t j, float* room) const;
+    void settle_clause(std::size_t j, float* room);
 
     std::size_t C_, K_, N_, tiles_, block_;
     Literals literals_;
@@ -64,6 +61,11 @@ class Blocks {
     Steps q_;
     Tables tables_;
     Arrays arrays_;
+    std::vector<i16> band_;               // (C, K, 2): first and last row that hold mass
+    std::vector<float> window_;           // (C, tiles, 2 · BLOCK, LANES)
+    std::vector<char> live_;              // (C, tiles): whether a tile's window holds any mass
+    std::vector<std::uint32_t> history_;  // (C, tiles, LANES)
+    std::vector<i64> steps_;              // (C): steps since a clause was settled
     // of one sample: the truth of each literal, 1 - truth, the probabilities of a step up and down,
     // and three rows of letters, for a clause that did not fire, one that got Type I, and Type II
     std::vector<std::uint8_t> truth_;

@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include "tsetlin/clones.hpp"
-#include "tsetlin/lanes.hpp"
-#include "tsetlin/machine_number.hpp"
+#include <utility>
 
 namespace trust::tsetlin {
 
@@ -53,10 +50,10 @@ TRUST_CLONES void gains_at(const MachineTables& m, const Guess::Question& asked,
 
 }  // namespace
 
-Guess::Guess(const MachineTables& tables, const Question& question, State& state)
+Guess::Guess(const MachineTables& tables, const Question& question)
     : m_(tables),
       asked_(question),
-      state_(state),
+      left_(question.work),
       linear_(tables.link == Link::linear),
       products_(tables.C),
       firing_(tables.C),
@@ -65,11 +62,18 @@ Guess::Guess(const MachineTables& tables, const Question& question, State& state
       per_(tables.C),
       gains_(question.costs.size()) {}
 
+void Guess::pause() {
+    if (left_ > 0) return;
+    if (!asked_.go_on()) throw Stopped{};
+    left_ = asked_.work;
+}
+
 // The number at a point, turned so that more is better.
 double Guess::value(std::span<const i64> point) {
     const Values of{products_.data(), firing_.data(), law_.data(), room_.data()};
     const double number = number_at(m_, asked_, point.data(), of);
-    state_.left -= work_of_value();
+    const i64 d = static_cast<i64>(m_.d), C = static_cast<i64>(m_.C);
+    left_ -= C * (d + 2) + (linear_ ? 0 : C * C / 2);
     return asked_.side > 0 ? number : -number;
 }
 
@@ -77,17 +81,7 @@ double Guess::value(std::span<const i64> point) {
 void Guess::look(std::span<const i64> point) {
     for (std::size_t f = 0; f < m_.d; ++f)
         gains_at(m_, asked_, f, point[f], products_.data(), per_.data(), gains_.data());
-    state_.left -= work_of_look();
-}
-
-i64 Guess::work_of_value() const {
-    const i64 d = static_cast<i64>(m_.d), C = static_cast<i64>(m_.C);
-    return C * (d + 2) + (linear_ ? 0 : C * C / 2);
-}
-
-i64 Guess::work_of_look() const {
-    const i64 d = static_cast<i64>(m_.d), C = static_cast<i64>(m_.C);
-    return C * (2 * d + asked_.offset[m_.d]);
+    left_ -= static_cast<i64>(m_.C) * (2 * static_cast<i64>(m_.d) + asked_.offset[m_.d]);
 }
 
 double Guess::cost_of(std::span<const i64> point) const {
@@ -98,15 +92,12 @@ double Guess::cost_of(std::span<const i64> point) const {
 
 // Make the moves of most gain for their cost until the level is reached, by points that cost less
 // than `most`. A forced feature stays as it is; -1 forces none.
-Guess::Outcome Guess::reach(std::span<i64> point, double most, i64 forced) {
+bool Guess::reach(std::span<i64> point, double most, i64 forced) {
     const i64 d = static_cast<i64>(m_.d);
-    while (state_.step < 4 * d) {
-        if (state_.left <= 0) return Outcome::more;
+    for (i64 step = 0; step < 4 * d; ++step) {
+        pause();
         const double here = value(point);
-        if (here >= asked_.level) {
-            state_.step = 0;
-            return Outcome::found;
-        }
+        if (here >= asked_.level) return true;
         look(point);
         const double total = cost_of(point);
         double best = 0.0;
@@ -126,117 +117,81 @@ Guess::Outcome Guess::reach(std::span<i64> point, double most, i64 forced) {
         }
         if (its < 0) break;
         point[its] = to - asked_.offset[its];
-        ++state_.step;
     }
-    state_.step = 0;
-    return Outcome::none;
+    return false;
 }
 
-// Find the candidate that saves most while the level is kept; false if there is more to do.
-bool Guess::best_to_take_back(std::span<i64> point, double here) {
-    const i64 d = static_cast<i64>(m_.d);
-    double best = TINY;
-    if (state_.its > 0) {
-        const i64 f = state_.its - 1;
-        best = asked_.costs[asked_.offset[f] + point[f]] - asked_.costs[state_.to];
-    }
-    for (i64 f = 0; f < d; ++f) {
-        const i64 now = point[f];
-        const double paid = asked_.costs[asked_.offset[f] + now];
-        for (i64 c = std::max(asked_.offset[f], state_.step); c < asked_.offset[f + 1]; ++c) {
-            if (!(paid - asked_.costs[c] > best)) continue;
-            bool kept;
-            if (linear_) {
-                kept = here + gains_[c] >= asked_.level + TINY;
-            } else {
-                if (state_.left <= 0) {
-                    state_.step = c;
-                    return false;
-                }
-                point[f] = c - asked_.offset[f];
-                kept = value(point) >= asked_.level;
-                point[f] = now;
-            }
-            if (!kept) continue;
-            best = paid - asked_.costs[c];
-            state_.its = f + 1;
-            state_.to = c;
-        }
-    }
-    return true;
+// Whether the level is kept where feature f takes a candidate.
+bool Guess::keeps(std::span<i64> point, i64 f, i64 candidate, double here) {
+    if (linear_) return here + gains_[candidate] >= asked_.level + TINY;
+    pause();
+    const i64 now = std::exchange(point[f], candidate - asked_.offset[f]);
+    const bool kept = value(point) >= asked_.level;
+    point[f] = now;
+    return kept;
 }
 
 // Take back what saves most while the level is kept, until nothing more can be.
-Guess::Outcome Guess::take_back(std::span<i64> point) {
-    while (true) {
-        if (state_.left <= 0) return Outcome::more;
-        double here = 0.0;
+void Guess::take_back(std::span<i64> point) {
+    i64 its = 0;
+    while (its >= 0) {
+        pause();
+        double here = 0.0, best = TINY;
         if (linear_) {
             here = value(point);
             look(point);
         }
-        if (!best_to_take_back(point, here)) return Outcome::more;
-        const i64 its = state_.its - 1;
-        state_.step = state_.its = 0;
-        if (its < 0) return Outcome::found;
-        point[its] = state_.to - asked_.offset[its];
-    }
-}
-
-// The point that follows where feature f has a candidate, and costs less than `least`.
-Guess::Outcome Guess::follow(i64 f, i64 candidate, double least) {
-    const std::span<i64> best = asked_.point, trial = asked_.trial;
-    if (state_.trying == 0) {
-        const i64 place = candidate - asked_.offset[f];
-        if (best[f] == place || asked_.costs[candidate] >= least) return Outcome::none;
-        std::ranges::copy(best, trial.begin());
-        trial[f] = place;
-        state_.trying = 1;
-    }
-    if (state_.trying == 1) {
-        const Outcome said = reach(trial, least, f);
-        if (said != Outcome::found) return said;
-        state_.trying = 2;
-    }
-    return take_back(trial);
-}
-
-Guess::Outcome Guess::run() {
-    const std::span<i64> best = asked_.point;
-    if (state_.phase == 0) {
-        const Outcome said = reach(best, INF, -1);
-        if (said != Outcome::found) return said;
-        state_.phase = 1;
-    }
-    if (state_.phase == 1) {
-        if (take_back(best) == Outcome::more) return Outcome::more;
-        state_.phase = 2;
-    }
-    double least = cost_of(best);
-    for (; state_.round < ROUNDS; ++state_.round) {
-        i64 f = 0;
-        for (; state_.forced < static_cast<i64>(asked_.forced.size()); ++state_.forced) {
-            const i64 candidate = asked_.forced[state_.forced];
-            while (candidate >= asked_.offset[f + 1]) ++f;
-            const Outcome said = follow(f, candidate, least);
-            if (said == Outcome::more) return said;
-            state_.trying = 0;
-            if (said == Outcome::none) continue;
-            const double cost = cost_of(asked_.trial);
-            if (cost < least * (1.0 - TINY)) {
-                least = cost;
-                state_.better = 1;
-                std::ranges::copy(asked_.trial, best.begin());
+        i64 to = its = -1;
+        for (i64 f = 0; f < static_cast<i64>(m_.d); ++f) {
+            const double paid = asked_.costs[asked_.offset[f] + point[f]];
+            for (i64 c = asked_.offset[f]; c < asked_.offset[f + 1]; ++c) {
+                if (!(paid - asked_.costs[c] > best) || !keeps(point, f, c, here)) continue;
+                best = paid - asked_.costs[c];
+                its = f;
+                to = c;
             }
         }
-        state_.forced = 0;
-        if (state_.better == 0) {
-            ++state_.round;
-            break;
-        }
-        state_.better = 0;
+        if (its >= 0) point[its] = to - asked_.offset[its];
     }
-    return Outcome::found;
+}
+
+// Force features to candidates in turn, and keep what follows where it costs less than the best.
+void Guess::force(std::span<i64> best) {
+    std::vector<i64> trial(best.size());
+    double least = cost_of(best);
+    bool better = true;
+    for (i64 round = 0; round < ROUNDS && better; ++round) {
+        better = false;
+        i64 f = 0;
+        for (const i64 candidate : asked_.forced) {
+            while (candidate >= asked_.offset[f + 1]) ++f;
+            const i64 place = candidate - asked_.offset[f];
+            if (best[f] == place || asked_.costs[candidate] >= least) continue;
+            std::ranges::copy(best, trial.begin());
+            trial[f] = place;
+            if (!reach(trial, least, f)) continue;
+            take_back(trial);
+            const double cost = cost_of(trial);
+            if (cost < least * (1.0 - TINY)) {
+                least = cost;
+                better = true;
+                std::ranges::copy(trial, best.begin());
+            }
+        }
+    }
+}
+
+bool Guess::run(std::span<i64> point) {
+    bool reached = false;
+    try {
+        reached = reach(point, INF, -1);
+        if (reached) {
+            take_back(point);
+            force(point);
+        }
+    } catch (const Stopped&) {
+    }
+    return reached;
 }
 
 }  // namespace trust::tsetlin

@@ -9,6 +9,7 @@
 // With a link of votes the gains are those of the mean vote, which say where to go. The number
 // itself says whether the level is reached.
 #pragma once
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -18,8 +19,6 @@ namespace trust::tsetlin {
 
 class Guess {
   public:
-    enum class Outcome : i64 { none = 0, found = 1, more = 2 };
-
     // The candidates of feature f are offset[f] … offset[f + 1]. A point has the place of one
     // candidate of each feature among its own.
     struct Question {
@@ -28,42 +27,30 @@ class Guess {
         std::span<const i64> offset, cells;
         std::span<const double> costs;
         std::span<const i64> forced;  // candidates that features are forced to, in order
-        std::span<i64> point;         // where the search starts, and the best point so far
-        std::span<i64> trial;         // what follows from a forced candidate
+        i64 work;                     // multiplications, roughly, between two calls of `go_on`
+        std::function<bool()> go_on;  // whether to search on
     };
 
-    // A call does `left` multiplications, roughly. The next goes on where it stopped: the result is
-    // the same however the work is cut.
-    struct State {
-        i64 left;
-        i64 phase;   // 0 until the level is reached, 1 until what is not needed is taken back, 2
-        i64 forced;  // the place of the forced candidate that is tried
-        i64 trying;  // 0 before, 1 until it reaches the level, 2 while the rest is taken back
-        i64 better;  // whether this round found a cheaper point
-        i64 round;
-        i64 step;  // moves made, or the candidate that is to be taken back next
-        i64 its;   // 1 + the feature of the best candidate to take back so far
-        i64 to;    // that candidate
-    };
+    Guess(const MachineTables& tables, const Question& question);
 
-    Guess(const MachineTables& tables, const Question& question, State& state);
-
-    Outcome run();
+    // Searches from a point on, and leaves the best there; false if it reached no level.
+    bool run(std::span<i64> point);
 
   private:
+    struct Stopped {};  // thrown where the search is not to go on
+
+    void pause();
     double value(std::span<const i64> point);
     void look(std::span<const i64> point);
     double cost_of(std::span<const i64> point) const;
-    Outcome reach(std::span<i64> point, double most, i64 forced);
-    Outcome take_back(std::span<i64> point);
-    bool best_to_take_back(std::span<i64> point, double value);
-    Outcome follow(i64 f, i64 candidate, double least);
-    i64 work_of_value() const;
-    i64 work_of_look() const;
+    bool reach(std::span<i64> point, double most, i64 forced);
+    void take_back(std::span<i64> point);
+    bool keeps(std::span<i64> point, i64 f, i64 candidate, double here);
+    void force(std::span<i64> best);
 
     const MachineTables& m_;
     const Question& asked_;
-    State& state_;
+    i64 left_;  // of the work
     bool linear_;
     std::vector<double> products_, firing_, law_, room_, per_, gains_;
 };

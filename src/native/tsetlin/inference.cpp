@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "tsetlin/clones.hpp"
+#include "tsetlin/lanes.hpp"
 #include "tsetlin/vote_law.hpp"
 
 namespace trust::tsetlin {
@@ -129,32 +129,23 @@ static bool drawn(const double* inclusion, std::span<const std::uint8_t> truth,
     return any_included && all_true;
 }
 
-void monte_carlo(const Passes& passes, std::span<const double> g, std::span<double> out) {
+void monte_carlo(const Passes& passes, std::span<const double> worth, double intercept,
+                 std::span<double> out) {
     std::vector<std::uint8_t> truth(passes.inclusion.columns);
     const std::size_t C = passes.inclusion.rows;
-    const double* middle = g.data() + C / 2;
+    const bool weighted = worth.size() == C;
     for (std::size_t i = 0; i < passes.cells.rows; ++i) {
         passes.literals.at(passes.cells[i], truth.data());
         double total = 0.0;
         for (i64 pass = 0; pass < passes.many; ++pass) {
             i64 v = 0;
-            for (std::size_t j = 0; j < C; ++j)
-                if (drawn(passes.inclusion[j], truth, passes.draws)) v += j % 2 == 0 ? 1 : -1;
-            total += middle[v];
+            for (std::size_t j = 0; j < C; ++j) {
+                if (!drawn(passes.inclusion[j], truth, passes.draws)) continue;
+                v += j % 2 == 0 ? 1 : -1;
+                if (weighted) total += worth[j];
+            }
+            if (!weighted) total += worth[C / 2 + static_cast<std::size_t>(v)];
         }
-        out[i] = total / static_cast<double>(passes.many);
-    }
-}
-
-void monte_carlo_scores(const Passes& passes, std::span<const double> weights, double intercept,
-                        std::span<double> out) {
-    std::vector<std::uint8_t> truth(passes.inclusion.columns);
-    for (std::size_t i = 0; i < passes.cells.rows; ++i) {
-        passes.literals.at(passes.cells[i], truth.data());
-        double total = 0.0;
-        for (i64 pass = 0; pass < passes.many; ++pass)
-            for (std::size_t j = 0; j < passes.inclusion.rows; ++j)
-                if (drawn(passes.inclusion[j], truth, passes.draws)) total += weights[j];
         out[i] = intercept + total / static_cast<double>(passes.many);
     }
 }

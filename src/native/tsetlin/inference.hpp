@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <span>
 
-#include "tsetlin/draws.hpp"
 #include "tsetlin/literals.hpp"
 
 namespace trust::tsetlin {
@@ -50,6 +49,20 @@ void slopes(Matrix<const double> q, std::span<const double> g, Matrix<double> ou
 // Truth of every literal at each row of cells.
 void literal_rows(Matrix<const i32> cells, const Literals& literals, Matrix<std::uint8_t> out);
 
+// Numbers drawn from a NumPy bit generator: the same stream as `Generator.random()`.
+//
+// The struct in the capsule "BitGenerator" of a bit generator, declared by NumPy as `bitgen_t`.
+struct BitGenerator {
+    void* state;
+    std::uint64_t (*next_uint64)(void* state);
+    std::uint32_t (*next_uint32)(void* state);
+    double (*next_double)(void* state);
+    std::uint64_t (*next_raw)(void* state);
+
+    // Uniform on [0, 1). The caller holds the generator's lock.
+    double uniform() const { return next_double(state); }
+};
+
 // Passes that draw every automaton again, at rows of cells; `inclusion` is (C, 2o).
 struct Passes {
     Matrix<const i32> cells;
@@ -59,11 +72,9 @@ struct Passes {
     const BitGenerator& draws;
 };
 
-// The paper's M(x): the mean of g(v) over the passes.
-void monte_carlo(const Passes& passes, std::span<const double> g, std::span<double> out);
-
-// The mean of R over the passes.
-void monte_carlo_scores(const Passes& passes, std::span<const double> weights, double intercept,
-                        std::span<double> out);
+// The mean over the passes of what the clauses that fire are worth, more by the intercept: of g(v)
+// by C + 1 values of the link, the paper's M(x), or of the score by C weights.
+void monte_carlo(const Passes& passes, std::span<const double> worth, double intercept,
+                 std::span<double> out);
 
 }  // namespace trust::tsetlin

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "tsetlin/clones.hpp"
+#include "tsetlin/lanes.hpp"
 
 namespace trust::tsetlin {
 
@@ -24,31 +24,24 @@ namespace trust::tsetlin {
 
 TRUST_CLONES static i64 learn_plain(PlainVectors& m, const Samples& samples,
                                     const Uniforms& draws) {
-    const std::size_t C = m.fired.size(), N = m.N, rows = 2 * N;
+    const std::size_t N = m.N, rows = 2 * N;
     std::vector<std::uint8_t> truth(m.K);
     i64 right = 0;
     for (std::size_t i = 0; i < samples.y.size(); ++i) {
-        const i8 y = samples.y[i];
         m.literals.at(samples.cells[i], truth.data());
-        i64 v = 0;
-        for (std::size_t j = 0; j < C; ++j) {
+        const auto fires = [&](std::size_t j) {
             float p = 1.0F;
             for (std::size_t k = 0; k < m.K; ++k)
                 if (truth[k] == 0) p *= 1.0F - m.pi[j * m.K + k];
-            m.fired[j] = draws.output(i)[j] < p;
-            if (m.fired[j]) v += vote_of(j);
-        }
-        right += right_sign(v, y);
-        const double give = feedback(v, y, m.T);
-        for (std::size_t j = 0; j < C; ++j) {
-            const bool own = votes_for(j, y), fired = m.fired[j];
-            if (draws.feedback(i)[j] >= give || !(own || fired)) continue;
+            return draws.output(i)[j] < p;
+        };
+        const auto feed = [&](std::size_t j, bool own) {
             for (std::size_t k = 0; k < m.K; ++k) {
                 if (!m.allowed[j % 2][k]) continue;
                 float& pi = m.pi[j * m.K + k];
                 float* state = m.states + (j * m.K + k) * rows;
-                const bool still = m.keep && fired && truth[k] == 0;  // the tables' NA cells
-                if (own && fired && truth[k] == 1) {
+                const bool still = m.keep && m.fired[j] && truth[k] == 0;  // the tables' NA cells
+                if (own && m.fired[j] && truth[k] == 1) {
                     pi += m.steps.up * state[N - 1];
                     shift_up(state, m.steps.up, 0, rows - 2);
                 } else if (own) {
@@ -60,7 +53,9 @@ TRUST_CLONES static i64 learn_plain(PlainVectors& m, const Samples& samples,
                     shift_up(state, 1.0F, 0, still ? N - 1 : rows - 2);
                 }
             }
-        }
+        };
+        const auto draw = [&](std::size_t j) { return draws.feedback(i)[j]; };
+        right += learn_sample(samples.y[i], m.T, m.fired, fires, draw, feed);
     }
     return right;
 }
@@ -70,40 +65,35 @@ i64 PlainVectors::learn(const Samples& samples, const Uniforms& draws) {
 }
 
 i64 Integers::learn(const Samples& samples, const BitGenerator& draws) {
-    const std::size_t C = states.rows, K = states.columns;
+    const std::size_t K = states.columns;
     const auto up = [top = 2 * N - 1](i16 state) {
         return static_cast<i16>(std::min<i64>(state + 1, top));
     };
     const auto down = [](i16 state) { return static_cast<i16>(std::max(state - 1, 0)); };
     std::vector<std::uint8_t> truth(K);
-    i64 right = 0;
-    for (std::size_t i = 0; i < samples.y.size(); ++i) {
-        const i8 y = samples.y[i];
-        literals.at(samples.cells[i], truth.data());
-        i64 v = 0;
-        for (std::size_t j = 0; j < C; ++j) {
-            fired[j] = true;
-            for (std::size_t k = 0; k < K && fired[j]; ++k)
-                fired[j] = truth[k] == 1 || states[j][k] < N;
-            if (fired[j]) v += vote_of(j);
-        }
-        right += right_sign(v, y);
-        const double give = feedback(v, y, T);
-        for (std::size_t j = 0; j < C; ++j) {
-            const bool own = votes_for(j, y);
-            if (draws.uniform() >= give || !(own || fired[j])) continue;
-            for (std::size_t k = 0; k < K; ++k) {
-                if (!allowed[j % 2][k]) continue;
-                i16& state = states[j][k];
-                if (own && fired[j] && truth[k] == 1) {
-                    if (draws.uniform() * s < s - 1.0) state = up(state);
-                } else if (own) {
-                    if (draws.uniform() * s < 1.0) state = down(state);
-                } else if (truth[k] == 0) {
-                    state = up(state);
-                }
+    const auto fires = [&](std::size_t j) {
+        bool all = true;
+        for (std::size_t k = 0; k < K && all; ++k) all = truth[k] == 1 || states[j][k] < N;
+        return all;
+    };
+    const auto feed = [&](std::size_t j, bool own) {
+        for (std::size_t k = 0; k < K; ++k) {
+            if (!allowed[j % 2][k]) continue;
+            i16& state = states[j][k];
+            if (own && fired[j] && truth[k] == 1) {
+                if (draws.uniform() * s < s - 1.0) state = up(state);
+            } else if (own) {
+                if (draws.uniform() * s < 1.0) state = down(state);
+            } else if (truth[k] == 0) {
+                state = up(state);
             }
         }
+    };
+    const auto draw = [&](std::size_t) { return draws.uniform(); };
+    i64 right = 0;
+    for (std::size_t i = 0; i < samples.y.size(); ++i) {
+        literals.at(samples.cells[i], truth.data());
+        right += learn_sample(samples.y[i], T, fired, fires, draw, feed);
     }
     return right;
 }

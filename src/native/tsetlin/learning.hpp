@@ -40,12 +40,30 @@ inline i64 vote_of(std::size_t j) { return j % 2 == 0 ? 1 : -1; }
 // Whether a clause votes for the sample's class: Type I feedback goes to it, Type II to the others.
 inline bool votes_for(std::size_t j, i8 y) { return (j % 2 == 0) == (y == 1); }
 
-inline bool right_sign(i64 v, i8 y) { return (v >= 0) == (y == 1); }
-
 // The probability that a clause gets feedback: (T ∓ v) / 2T with v clipped to [-T, T].
 inline double feedback(i64 v, i8 y, double T) {
     const double clipped = std::min(std::max(static_cast<double>(v), -T), T);
     return (y == 1 ? T - clipped : T + clipped) / (2.0 * T);
+}
+
+// One sample: draws each clause's output, then gives feedback to those that get some; whether the
+// drawn vote had the right sign. `fires(j)` draws an output, `draw(j)` a number for the feedback,
+// and `feed(j, own)` gives it, Type I if the clause votes for the sample's class.
+template <class Fires, class Draw, class Feed>
+[[gnu::always_inline]] inline bool learn_sample(i8 y, double T, std::span<bool> fired,
+                                                const Fires& fires, const Draw& draw,
+                                                const Feed& feed) {
+    i64 v = 0;
+    for (std::size_t j = 0; j < fired.size(); ++j) {
+        fired[j] = fires(j);
+        if (fired[j]) v += vote_of(j);
+    }
+    const double give = feedback(v, y, T);
+    for (std::size_t j = 0; j < fired.size(); ++j) {
+        const bool own = votes_for(j, y);
+        if (draw(j) < give && (own || fired[j])) feed(j, own);
+    }
+    return (v >= 0) == (y == 1);
 }
 
 // Literals that the clauses of a polarity may use, (2, K): those that vote for class 1 come first.

@@ -8,10 +8,6 @@
 #include <cmath>
 #include <vector>
 
-#include "tsetlin/clones.hpp"
-#include "tsetlin/lanes.hpp"
-#include "tsetlin/machine_number.hpp"
-
 namespace trust::tsetlin {
 
 namespace {
@@ -467,10 +463,6 @@ double Machine::relaxation(Span span, i64 side, double level, std::span<const do
 
 void Machine::errors(Span span, const i64* point, std::span<double> out, bool lasting) {
     errors_of(*tables_, span, point, out.data(), lasting, room_);
-}
-
-Guess::Outcome Machine::guess(const Guess::Question& question, Guess::State& state) const {
-    return Guess(*tables_, question, state).run();
 }
 
 }  // namespace trust::tsetlin

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "kernel.hpp"
-#include "tsetlin/guess.hpp"
 #include "tsetlin/machine_tables.hpp"
 
 namespace trust::tsetlin {
@@ -46,9 +45,6 @@ class Machine final : public Kernel {
     double relaxation(Span span, i64 side, double level, std::span<const double> spend,
                       double budget, double* gains, double* memory) override;
     void errors(Span span, const i64* point, std::span<double> out, bool lasting) override;
-
-    // A local search for a cheap point that reaches a level, see `Guess`.
-    Guess::Outcome guess(const Guess::Question& question, Guess::State& state) const;
 
     const MachineTables& tables() const { return *tables_; }
 

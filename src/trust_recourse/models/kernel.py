@@ -18,14 +18,11 @@ from trust_recourse.io.arrays import Floats, Ints
 Intervals = Callable[[Ints, Ints], Floats]  # first and last cells of n boxes → (n, 2 + d)
 
 # A kernel's own search for a cheap point whose number (less it, if side is −1) reaches the level:
-# (side, level, offset, cells, costs, forced, point, trial, state). It starts at `point`, one
-# candidate for each feature, and writes the best point there. For each `forced` candidate it
-# tries what follows from that choice. `trial` is workspace. `state` is 0 before the first call;
-# state[0] is the work allowed in a call, after which there is MORE to do, and state[1] is above 0
-# once a point is found.
-Guess = Callable[[int, float, Ints, Ints, Floats, Ints, Ints, Ints, Ints], int]
-NO_GUESS, GUESSED, MORE = 0, 1, 2  # what such a call returns
-STATE = 9  # numbers of its state
+# (side, level, offset, cells, costs, forced, point, work, go_on). It starts at `point`, one
+# candidate for each feature, and writes the best point there; true if one reaches the level. For
+# each `forced` candidate it tries what follows from that choice. After each `work` multiplications
+# it asks `go_on`, and stops where that is false.
+Guess = Callable[[int, float, Ints, Ints, Floats, Ints, Ints, int, Callable[[], bool]], bool]
 
 
 class Kernel(ABC):

@@ -76,7 +76,12 @@ def read(path: str | os.PathLike[str]) -> tuple[Arrays, Header]:
         raise ModelFileError(
             f"{source}: damaged or cut short ({error}); save the model again"
         ) from error
-    header = _parse(source, meta.get("header", ""))
+    try:
+        header = _json(meta.get("header", ""))
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"{source}: its header is not JSON ({error})") from error
+    if not isinstance(header, dict):
+        raise ModelFileError(f"{source}: its header is {type(header).__name__}, expected an object")
     try:
         expected = fingerprint(arrays, {**header, "format": FORMAT})
     except ValueError as error:
@@ -126,16 +131,6 @@ def _metadata(source: Path, data: bytes) -> dict[str, str]:
             "Update trust-recourse, or save the model with this version"
         )
     return meta
-
-
-def _parse(source: Path, text: str) -> Header:
-    try:
-        header = _json(text)
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{source}: its header is not JSON ({error})") from error
-    if not isinstance(header, dict):
-        raise ModelFileError(f"{source}: its header is {type(header).__name__}, expected an object")
-    return header
 
 
 def _json(text: str | bytes) -> Any:

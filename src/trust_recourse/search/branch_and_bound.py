@@ -25,7 +25,6 @@ from trust_recourse import _native
 from trust_recourse._native import Said
 from trust_recourse.io import cancel
 from trust_recourse.io.arrays import Floats, Ints
-from trust_recourse.models.kernel import MORE, STATE
 from trust_recourse.models.subproblem import Candidates, Condition
 from trust_recourse.search.following import Following
 
@@ -193,16 +192,13 @@ class BranchAndBound:
         forced = cheapest if best is None else np.arange(len(costs))
         first = cheapest[np.searchsorted(cheapest, offset[:-1])] - offset[:-1]
         point = first if best is None else best.copy()
-        state = np.zeros(STATE, np.int64)
-        trial = point.copy()
-        said = MORE
-        while said == MORE:
+
+        def go_on() -> bool:
             cancel.check()
-            state[0] = WORK
-            said = kernel.guess(side, level, offset, self.cells, costs, forced, point, trial, state)
-            if time.monotonic() > self.deadline:
-                break
-        cheaper = state[1] > 0 and self.cost_of(point) < self.search.cutoff
+            return time.monotonic() <= self.deadline
+
+        reached = kernel.guess(side, level, offset, self.cells, costs, forced, point, WORK, go_on)
+        cheaper = reached and self.cost_of(point) < self.search.cutoff
         return point if cheaper else None
 
     def ties(self, point: Ints | None, most: float) -> Iterator[Ints]:

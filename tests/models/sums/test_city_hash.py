@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from test_readers import catboost_of, library
 
-from trust_recourse.models.readers.city_hash import city_hash
+from trust_recourse.models.readers.catboost import city_hash
 
 LENGTHS = [*range(70), 127, 128, 129, 191, 192, 193, 1000]  # of each way to hash, and at its ends
 

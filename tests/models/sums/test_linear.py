@@ -21,7 +21,8 @@ from sklearn.preprocessing import StandardScaler
 from laws import lines
 from laws.checks import Findings
 from trust_recourse import Feature, Recourse, Schema, Status, from_model, load, verify
-from trust_recourse.models.readers.library import Additive, UnreadableError, _compare, tolerance
+from trust_recourse.models.readers import linear
+from trust_recourse.models.readers.library import Additive, UnreadableError, _compare
 from trust_recourse.question import Target
 from trust_recourse.schema import SchemaError
 from trust_recourse.search import exact
@@ -233,8 +234,8 @@ def test_it_says_what_the_library_says_but_for_rounding(name, named):
     assert read.classes_.tolist() == ["no", "yes"]
     codes = schema.encode(table)
     apart = np.abs(read.predict_proba(table) - model.predict_proba(rows))
-    assert (apart.max(axis=1) <= tolerance(read, codes)).all()
-    assert tolerance(read, codes).max() < 1e-10
+    assert (apart.max(axis=1) <= read.apart(codes)).all()
+    assert read.apart(codes).max() < 1e-10
     model.coef_ = -model.coef_  # of any row, however sure
     with pytest.raises(UnreadableError, match="row .* the library says"):
         _compare(read, model.predict_proba(rows), rows)
@@ -265,9 +266,9 @@ def test_what_the_library_misses_by_rounding_is_no_answer(monkeypatch):
     person = table[recourse.confidences(schema.encode(table)) < 0.3].iloc[0]
     first = recourse.find(person).options[0]
     level = first.confidence
-    own = recourse.library.reader.predict_proba
+    own = linear.predict_proba
     short = lambda model, rows: own(model, rows) - [[-1e-16, 1e-16]]  # noqa: E731
-    monkeypatch.setattr(recourse.library.reader, "predict_proba", short)
+    monkeypatch.setattr(linear, "predict_proba", short)
     asked = Recourse(model, schema, "l1", decision_threshold=level)
     option = asked.find(person).options[0]
     assert option.confidence > level

@@ -27,7 +27,7 @@ from trust_recourse import Feature, PTMClassifier, Recourse, Result, Schema
 from trust_recourse.answers.many import unpacked
 from trust_recourse.answers.plot import frontier_info
 from trust_recourse.models import Additive
-from trust_recourse.models.readers.fitted_state import state_of
+from trust_recourse.models.readers.referee import state_of
 from trust_recourse.report.evidence import evidence
 from trust_recourse.report.letter import letter
 
@@ -186,6 +186,17 @@ def test_an_old_answer_of_a_model_that_is_asked_by_rows_is_not_mixed_either():
     model.fit(X, SECOND)
     with pytest.raises(ValueError, match=REFUSED):
         old.robustness()
+
+
+def test_a_model_that_is_asked_by_rows_is_refused_once_it_has_other_classes():
+    """The wanted class is found by its place, which is another's after such a fit."""
+    model = MLPClassifier((5,), tol=0.1, random_state=0)
+    recourse = Recourse(model.fit(X, np.where(FIRST, "yes", "no")), SCHEMA, cost="l1")
+    assert recourse.find(PERSON, 0.5).engine == "portfolio"
+    model.fit(X, np.where(FIRST, "better", "worse"))
+    refuses(recourse)
+    model.fit(X, np.where(SECOND, "yes", "no"))
+    recourse.check_model()
 
 
 @pytest.mark.parametrize("kind", ["lightgbm", "pipeline", "forest", "machine"])

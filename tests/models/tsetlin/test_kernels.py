@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from trust_recourse.models.tsetlin import inference, kernels
+from trust_recourse import _native
+from trust_recourse.models.tsetlin import training
 from trust_recourse.models.tsetlin.literals import Literals
 from trust_recourse.models.tsetlin.training import (
     BlockLearner,
@@ -84,7 +85,7 @@ def test_blocks_agree_with_the_paper_from_any_start_and_over_full_histories(seed
     codes, literals, cells = table(seed, rows=60, features=3, levels=8)
     y = (codes.sum(axis=1) > 10).astype(np.int8)
     automata, rows = 2 * literals.n_literals, 2 * n_states
-    assert automata > kernels.LANES
+    assert automata > training.LANES
     states = np.zeros((2, automata, rows), np.float32)
     for vector in states.reshape(-1, rows):
         width = int(rng.integers(1, 4))
@@ -175,13 +176,13 @@ def test_the_ordinary_machine_agrees_with_the_paper(seed, s, N):
 
 @pytest.mark.parametrize("s", [1.01, 1.5, 4.0])
 def test_step_tables_are_four_matrix_products(s):
-    taps, offset, bottom, top = kernels.step_tables(s)
+    taps, offset, bottom, top = training.step_tables(s)
     rows = 40
     letter = {
-        kernels.NONE: np.eye(rows),
-        kernels.DOWN: reference.shift_matrix(rows, -1, 1 / s),
-        kernels.UP: reference.shift_matrix(rows, 1, (s - 1) / s),
-        kernels.SURE: reference.shift_matrix(rows, 1, 1.0),
+        training.NONE: np.eye(rows),
+        training.DOWN: reference.shift_matrix(rows, -1, 1 / s),
+        training.UP: reference.shift_matrix(rows, 1, (s - 1) / s),
+        training.SURE: reference.shift_matrix(rows, 1, 1.0),
     }
     rng = np.random.default_rng(0)
     for code in rng.choice(256, 60, replace=False):
@@ -198,7 +199,7 @@ def test_step_tables_are_four_matrix_products(s):
 @given(seed=st.integers(0, 10**6), n_clauses=st.sampled_from([2, 4, 6]))
 def test_vote_law_is_the_convolution(seed, n_clauses):
     q = np.random.default_rng(seed).random((3, n_clauses))
-    law = inference.vote_law(q)
+    law = _native.vote_law(q)
     for i in range(3):
         expected = np.array([1.0])
         for j in range(n_clauses):

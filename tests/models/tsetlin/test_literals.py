@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from trust_recourse import PTMClassifier, Schema
+from trust_recourse import PTMClassifier, Schema, _native
 from trust_recourse.models.statements import statement
-from trust_recourse.models.tsetlin import inference
 from trust_recourse.models.tsetlin.literals import Literals, choose_thresholds
 
 NAN = float("nan")
@@ -92,7 +91,7 @@ def test_literals_and_cells_agree_with_the_plain_definition(seed):
     cells = literals.grid.cells(codes)
     o = literals.n_literals
     assert len(literals.names) == 2 * o
-    truth = inference.literal_rows(cells, literals.layout)
+    truth = _native.literal_rows(cells, literals.layout)
     inclusion = np.random.default_rng(seed).random((2, 2 * o))
     factors = literals.factors(inclusion)
     categories = [len(f.values) if f.kind == "category" else None for f in schema]

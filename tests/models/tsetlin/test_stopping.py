@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import log_loss
 
 from trust_recourse import PTMClassifier
-from trust_recourse.models.tsetlin import stopping
+from trust_recourse.models.tsetlin import learning
 
 
 def noise(rows, seed=0):
@@ -17,28 +17,28 @@ def noise(rows, seed=0):
 
 def test_as_many_of_each_class_are_held_out_by_the_machines_own_chance():
     target = (np.arange(400) % 4 == 0).astype(np.int8)
-    held = stopping.held_out(target, 0.15, np.random.default_rng(0))
+    held = learning.held_out(target, 0.15, np.random.default_rng(0))
     assert held.sum() == 60
     assert target[held].sum() == 15
-    assert not np.array_equal(held, stopping.held_out(target, 0.15, np.random.default_rng(1)))
+    assert not np.array_equal(held, learning.held_out(target, 0.15, np.random.default_rng(1)))
     for few, share in ((target, 0.0), (target[:20], 0.15), (np.zeros(400, np.int8), 0.15)):
-        assert stopping.held_out(few, share, np.random.default_rng(0)) is None
+        assert learning.held_out(few, share, np.random.default_rng(0)) is None
 
 
 def test_learning_stops_two_epochs_after_the_best_which_is_kept(monkeypatch, capsys):
     X, y = noise(200)
     judged, kept = [], []
-    judge = stopping.EarlyStopping.judge
+    judge = learning.EarlyStopping.judge
 
     def watched(self, learner, states):
         judge(self, learner, states)
         judged.append(self.loss)
         kept.append(learner.inclusion())
 
-    monkeypatch.setattr(stopping.EarlyStopping, "judge", watched)
+    monkeypatch.setattr(learning.EarlyStopping, "judge", watched)
     model = PTMClassifier(20, epochs=40, random_state=0, verbose=True).fit(X, y)
     best = int(np.argmin(judged))
-    assert len(judged) == best + 1 + stopping.PATIENCE < 40
+    assert len(judged) == best + 1 + learning.PATIENCE < 40
     assert model.n_iter_ == best + 1
     np.testing.assert_allclose(model.inclusion_, kept[best], atol=1e-6)
     np.testing.assert_allclose(model.automata.included(model.states_), model.inclusion_, atol=1e-12)

@@ -9,29 +9,29 @@ the hash of their text.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from struct import unpack
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from trust_recourse.io import strict_json
-from trust_recourse.io.arrays import Bools, Floats, Ints
+from trust_recourse.io.arrays import Floats, Ints
 from trust_recourse.io.extras import needed
 from trust_recourse.io.wording import some
-from trust_recourse.models.readers.city_hash import city_hash
 from trust_recourse.models.readers.columns import (
     Chosen,
-    Columns,
+    ModelColumns,
     Nodes,
     UnreadableError,
+    by_class,
     last_left,
     order_of,
     rows,
 )
-from trust_recourse.models.sums.classes import ClassSums, summed_apart
+from trust_recourse.models.sums.classes import ClassSums, summed
 from trust_recourse.models.sums.ensemble import Link, SumModel, labels, listed
 from trust_recourse.schema import Feature, Schema
 
@@ -70,7 +70,10 @@ class CatBoostFile(NamedTuple):
             path = Path(folder) / "model.json"
             path.write_bytes(self.data)
             model.load_model(str(path), format="json")
-        model.set_leaf_values(np.concatenate([*_leaf_values(self.whole)]))
+        values = [tree["leaf_values"] for tree in self.whole.get("oblivious_trees", ())]
+        for tree in self.whole.get("trees", ()):
+            values += [np.ravel(node["value"]) for node in _preorder(tree) if "value" in node]
+        model.set_leaf_values(np.concatenate(values).astype(float))
         model.set_scale_and_bias(*self.whole["scale_and_bias"])
         return model.predict_proba(X)
 
@@ -80,14 +83,15 @@ def opened(data: bytes) -> CatBoostFile:
     return CatBoostFile(data, strict_json.loads(data))
 
 
-def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, Columns]:
+def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, ModelColumns]:
     """The same model as a sum of trees, and what the library sees of rows."""
     whole = model.whole if isinstance(model, CatBoostFile) else _json(model)
     classes, (scale, bias) = _classes(whole), whole["scale_and_bias"]
     many = len(classes) if len(classes) > 2 else 1
-    if len(bias) != many or (many > 1 and _loss(whole) not in (None, "MultiClass")):
+    loss = whole["model_info"].get("params", {}).get("loss_function", {}).get("type")
+    if len(bias) != many or (many > 1 and loss not in (None, "MultiClass")):
         raise UnreadableError(
-            f"CatBoost, loss {_loss(whole)}: it has {len(bias)} sums for {len(classes)} classes; "
+            f"CatBoost, loss {loss}: it has {len(bias)} sums for {len(classes)} classes; "
             "expected one, as 'Logloss' learns it, or one each, as 'MultiClass' does"
         )
     if scale != 1:
@@ -101,15 +105,12 @@ def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, Columns]:
     if not found:
         raise UnreadableError("CatBoost: the model has no trees")
     trees, link = [columns.tree(each) for each in found], Link(True)
-    if many == 1:
-        return SumModel(schema, classes, tuple(trees), 0.0, link), columns
-    every = [[replace(tree, value=tree.value[:, k : k + 1]) for tree in trees] for k in range(many)]
-    return summed_apart(schema, classes, every, link), columns
+    return summed(schema, classes, by_class(trees, many), link), columns
 
 
-def fitted_state(model: Any) -> Any:
+def fitted_parts(model: Any) -> list[Any]:
     """All that its file would hold."""
-    return sha256(model._serialize_model()).digest()
+    return [sha256(model._serialize_model()).digest()]
 
 
 def predict_proba(model: Any, X: Any) -> Floats:
@@ -122,12 +123,6 @@ def _json(model: Any) -> Any:
         path = Path(folder) / "model.json"
         model.save_model(str(path), format="json")
         return strict_json.loads(path.read_bytes())
-
-
-def _loss(whole: Any) -> str | None:
-    """What it was learnt by, where it is told."""
-    found = whole["model_info"].get("params", {}).get("loss_function", {}).get("type")
-    return None if found is None else str(found)
 
 
 def _classes(whole: Any) -> Any:
@@ -147,14 +142,12 @@ def _features(whole: Any) -> list[Any]:
     found = sorted(every, key=lambda each: each["flat_feature_index"])
     if [each["flat_feature_index"] for each in found] != [*range(len(found))]:
         raise UnreadableError("CatBoost: its columns are not numbered one after another")
-    many = len(found)
-    if strange := [
-        n for n in (each.get("feature_index", 0) for each in every) if not 0 <= n < many
-    ]:
-        raise UnreadableError(
-            f"CatBoost: a column has feature_index={strange[0]}; expected one of its {many}. Save "
-            "the model again"
-        )
+    for each in every:
+        if not 0 <= (at := each.get("feature_index", 0)) < len(found):
+            raise UnreadableError(
+                f"CatBoost: a column has feature_index={at}; expected one of its {len(found)}. "
+                "Save the model again"
+            )
     return found
 
 
@@ -163,7 +156,7 @@ def _names(told: Sequence[str]) -> Sequence[str] | None:
     return None if [*told] == [str(at) for at in range(len(told))] else told
 
 
-def _columns(whole: Any, schema: Schema) -> Columns:
+def _columns(whole: Any, schema: Schema) -> ModelColumns:
     """With a list of the schema's values for each column of categories: it keeps none itself."""
     every = _features(whole)
     names = _names([each["feature_id"] or str(at) for at, each in enumerate(every)])
@@ -171,7 +164,7 @@ def _columns(whole: Any, schema: Schema) -> Columns:
     kinds = whole["features_info"].get("categorical_features", ())
     places = [each["flat_feature_index"] for each in kinds]
     lists = {place: _categories(schema[order[place]]) for place in places}
-    return Columns.of(schema, names, len(every), lists)
+    return ModelColumns.of(schema, names, len(every), lists)
 
 
 def _categories(feature: Feature) -> tuple[Any, ...]:
@@ -201,14 +194,6 @@ def _hash(value: str | int) -> int:
     return (city_hash(text.encode()) + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
-def _leaf_values(whole: Any) -> Iterator[Floats]:
-    """Of all trees, in the library's own order."""
-    for tree in whole.get("oblivious_trees", ()):
-        yield np.array(tree["leaf_values"], float)
-    for tree in whole.get("trees", ()):
-        yield np.array([node["value"] for node in _preorder(tree) if "value" in node], float)
-
-
 def _preorder(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """A node of a tree of any shape, and all below it."""
     yield node
@@ -217,7 +202,7 @@ def _preorder(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield from _preorder(node["right"])
 
 
-def _splits(columns: Columns, info: Any) -> list[Split]:
+def _splits(columns: ModelColumns, info: Any) -> list[Split]:
     """Every split of its trees, in the library's own order, in which trees name them by number."""
     found: list[Split] = []
     for each in info.get("float_features", ()):
@@ -272,19 +257,124 @@ def _uneven(tree: Mapping[str, Any], known: Sequence[Split]) -> Nodes:
     inner = [node for node in every if "value" not in node]
     leaves = [node for node in every if "value" in node]
     place = {id(node): at for at, node in enumerate([*inner, *leaves])}
-    none = [-1] * len(leaves)
-    left = np.array([*(place[id(node["left"])] for node in inner), *none])
-    right = np.array([*(place[id(node["right"])] for node in inner), *none])
+    left, right = (
+        np.array([*(place[id(node[side])] for node in inner), *[-1] * len(leaves)])
+        for side in ("left", "right")
+    )
     values = np.array([np.ravel(node["value"]) for node in leaves], float)
     return _nodes([_split(node["split"], known) for node in inner], left, right, values)
 
 
 def _nodes(splits: Sequence[Split], left: Ints, right: Ints, values: Floats) -> Nodes:
     """Splits, then leaves."""
-    many = len(values)
-    column = np.array([*(split[0] for split in splits), *(0 for _ in range(many))], np.int64)
-    edge = np.array([*(split[1] for split in splits), *(0.0 for _ in range(many))])
-    nan_left: Bools = np.array([*(split[2] for split in splits), *(True for _ in range(many))])
+    every = [*splits, *[(0, 0.0, True, None)] * len(values)]
+    column = np.array([split[0] for split in every], np.int64)
+    edge = np.array([split[1] for split in every], float)
+    nan_left = np.array([split[2] for split in every], bool)
     value = np.concatenate([np.zeros((len(splits), values.shape[1])), values])
     chosen = {at: split[3] for at, split in enumerate(splits) if split[3] is not None}
     return Nodes(column, edge, nan_left, left, right, value, chosen)
+
+
+# ---------------------------------------------------------------- CityHash64
+# Of version 1.0 (Pike and Alakuijala, 2011). Words are of 64 bits, the lowest byte first; sums and
+# products are kept to their lowest 64 bits.
+
+_K0, _K1, _K2, _K3 = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F, 0xC949D7C7509E6557
+_TIMES = 0x9DDFEA08EB382D69
+_LOWEST = (1 << 64) - 1
+
+Two = tuple[int, int]
+
+
+def city_hash(data: bytes) -> int:
+    """The hash of some bytes, of 64 bits.
+
+    >>> hex(city_hash(b""))
+    '0x9ae16a3b2f90404f'
+    """
+    if len(data) > 64:
+        return _beyond_64(data)
+    if len(data) > 32:
+        return _33_to_64(data)
+    return _17_to_32(data) if len(data) > 16 else _up_to_16(data)
+
+
+def _up_to_16(data: bytes) -> int:
+    n = len(data)
+    if n > 8:
+        first, last = _whole(data[:8]), _whole(data[-8:])
+        return _joined(first, _turned(last + n, n)) ^ last
+    if n >= 4:
+        first, last = _whole(data[:4]), _whole(data[-4:])
+        return _joined(n + (first << 3), last)
+    if n:
+        y, z = data[0] + (data[n // 2] << 8), n + (data[-1] << 2)
+        return _mixed(y * _K2 ^ z * _K3) * _K2 & _LOWEST
+    return _K2
+
+
+def _17_to_32(data: bytes) -> int:
+    (a, b), (d, c) = unpack("<2Q", data[:16]), unpack("<2Q", data[-16:])
+    a, c, d = a * _K1, c * _K2, d * _K0
+    return _joined(
+        _turned(a - b, 43) + _turned(c, 30) + d, a + _turned(b ^ _K3, 20) - c + len(data)
+    )
+
+
+def _33_to_64(data: bytes) -> int:
+    first, last = unpack("<4Q", data[:32]), unpack("<4Q", data[-32:])
+    v = _summed(first[0] + (len(data) + last[2]) * _K0, *first[1:])
+    w = _summed(first[2] + last[0], *last[1:])
+    r = _mixed((v[0] + w[1]) * _K2 + (w[0] + v[1]) * _K0)
+    return _mixed(r * _K0 + v[1]) * _K2 & _LOWEST
+
+
+def _summed(a: int, x: int, y: int, z: int) -> Two:
+    b = _turned(a + z, 52) + _turned(a, 37) + _turned(a + x, 7)
+    return a + x + y + z, b + _turned(a + x + y, 31)
+
+
+def _beyond_64(data: bytes) -> int:
+    n, end = len(data), unpack("<8Q", data[-64:])
+    y = end[6] ^ _K1
+    v, w = _seeded(end[:4], n, y), _seeded(end[4:], n * _K1, _K0)
+    z = (end[1] ^ _K0) + _mixed(v[1]) * _K1
+    x = _turned(z + _whole(data[:8]), 39) * _K1
+    y = _turned(y, 33) * _K1
+    for at in range(0, (n - 1) // 64 * 64, 64):
+        each = unpack("<8Q", data[at : at + 64])
+        x = _turned(x + y + v[0] + each[2], 37) * _K1 ^ w[1]
+        y = _turned(y + v[1] + each[6], 42) * _K1 ^ v[0]
+        z = _turned(z ^ w[0], 33)
+        v, w = _seeded(each[:4], v[1] * _K1, x + w[0]), _seeded(each[4:], z + w[1], y)
+        x, z = z, x
+    return _joined(_joined(v[0], w[0]) + _mixed(y) * _K1 + z, _joined(v[1], w[1]) + x)
+
+
+def _seeded(words: tuple[int, ...], a: int, b: int) -> Two:
+    """Two numbers of four words and two seeds."""
+    a += words[0]
+    b = _turned(b + a + words[3], 21)
+    c = a + words[1] + words[2]
+    return (c + words[3]) & _LOWEST, (b + _turned(c, 44) + a) & _LOWEST
+
+
+def _whole(data: bytes) -> int:
+    return int.from_bytes(data, "little")
+
+
+def _joined(u: int, v: int) -> int:
+    a = _mixed((u ^ v) * _TIMES)
+    return _mixed((v ^ a) * _TIMES) * _TIMES & _LOWEST
+
+
+def _mixed(word: int) -> int:
+    word &= _LOWEST
+    return word ^ word >> 47
+
+
+def _turned(word: int, by: int) -> int:
+    """A word turned to the right."""
+    word &= _LOWEST
+    return (word >> by | word << 64 - by) & _LOWEST

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -52,7 +52,7 @@ class Nodes(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Columns:
+class ModelColumns:
     """The schema's feature of each column of a model, and what the model sees of its values."""
 
     schema: Schema
@@ -65,7 +65,7 @@ class Columns:
     def of(
         cls, schema: Schema, names: Sequence[str] | None, n: int,
         categories: Mapping[int, Sequence[Any]],
-    ) -> Columns:  # fmt: skip
+    ) -> ModelColumns:  # fmt: skip
         """Of a model of n columns."""
         order = order_of(schema, names, n)
         known = {order[column]: values for column, values in categories.items()}
@@ -161,18 +161,38 @@ class Columns:
 def alike(feature: Feature, goes: Bools) -> bool:
     """Whether all missing values, which are one and the same to the schema, go left."""
     if goes.any() and not goes.all():
-        told_apart(feature)
+        raise UnreadableError(
+            f"column {feature.name!r}: the model tells its missing codes apart "
+            f"({some(feature.missing)}), which are one to the schema; declare them as values, "
+            "or learn the model with blanks in their place, which the schema and the rows that are "
+            f"asked about must have, too ({BLANK})"
+        )
     return bool(goes.any())
 
 
-def told_apart(feature: Feature) -> NoReturn:
-    """Refuse a model that sees more in the missing codes of a feature than the schema does."""
-    raise UnreadableError(
-        f"column {feature.name!r}: the model tells its missing codes apart "
-        f"({some(feature.missing)}), which are one to the schema; declare them as values, "
-        "or learn the model with blanks in their place, which the schema and the rows that are "
-        f"asked about must have, too ({BLANK})"
-    )
+def one_of(feature: Feature, each: Floats) -> Floats:
+    """What is seen at all missing values, if there are any."""
+    alike(feature, each != each[:1])
+    return each[:1]
+
+
+def declared(name: str, given: Any, least: int, most: int, library: str) -> int:
+    """A number that a file declares, which must lie within what it holds."""
+    number = int(given)
+    if not least <= number <= most:
+        expected = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        raise UnreadableError(
+            f"{library}: the file declares {name}={number:,}; expected {expected}, by what it "
+            "holds. Save the model again"
+        )
+    return number
+
+
+def by_class(trees: Sequence[Tree], classes: int) -> list[list[Tree]]:
+    """Trees with a value of each class in a leaf as trees of each class."""
+    return [
+        [replace(tree, value=tree.value[:, k : k + 1]) for tree in trees] for k in range(classes)
+    ]
 
 
 def order_of(schema: Schema, names: Sequence[str] | None, n: int) -> tuple[int, ...]:
@@ -204,27 +224,23 @@ def _seen(schema: Schema, f: int, known: Sequence[Any] | None) -> Floats:
             f"column {feature.name!r} is a category in the model, in the schema it is of the kind "
             f"{feature.kind}: declare it as a category with the values {some(known)}"
         )
-    places = None if known is None else {value: float(at) for at, value in enumerate(known)}
     values = labels(feature) if listed(feature) else ()
-    if places is not None and not set(values) & set(places):
+    seen = (*values, *feature.missing)
+    if known is not None:
+        places = {value: float(at) for at, value in enumerate(known)}
+        if not set(values) & set(places):
+            raise UnreadableError(
+                f"column {feature.name!r}: the model has the categories {some(places)}, the schema "
+                f"the values {some(values)}; expected the same ones"
+            )
+        return np.array([places.get(value, math.nan) for value in seen])
+    if text := [value for value in seen if isinstance(value, str)]:
         raise UnreadableError(
-            f"column {feature.name!r}: the model has the categories {some(places)}, the schema the "
-            f"values {some(values)}; expected the same ones"
+            f"column {feature.name!r}: the schema has the value {text[0]!r}, but the model has no "
+            "categories there; expected a model learnt on pandas categories, or numbers in the "
+            "schema"
         )
-    return np.array([_number(feature.name, v, places) for v in (*values, *feature.missing)])
-
-
-def _number(name: str, value: Any, places: Mapping[Any, float] | None) -> float:
-    if value is None or (places is not None and value not in places):
-        return math.nan
-    if places is not None:
-        return places[value]
-    if isinstance(value, str):
-        raise UnreadableError(
-            f"column {name!r}: the schema has the value {value!r}, but the model has no categories "
-            "there; expected a model learnt on pandas categories, or numbers in the schema"
-        )
-    return float(value)
+    return np.array([math.nan if value is None else float(value) for value in seen])
 
 
 def preorder(left: Sequence[int], right: Sequence[int]) -> list[int]:
@@ -274,7 +290,4 @@ def _floats(column: pd.Series[Any]) -> Floats:
     values = column.to_numpy()
     if values.dtype.kind in "iufb":
         return np.asarray(values, float)
-    kinds = set(map(type, values.tolist()))
-    if kinds <= {int, float, bool, type(None)}:
-        return np.asarray(values.tolist(), float)
     return np.array([plain(each) for each in values.tolist()], float)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from typing import Any
 
@@ -21,8 +22,7 @@ from trust_recourse.io.extras import needed
 from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import some
 from trust_recourse.models.grid import Grid
-from trust_recourse.models.readers.columns import Columns, UnreadableError, order_of
-from trust_recourse.models.readers.fitted_state import attributes
+from trust_recourse.models.readers.columns import ModelColumns, UnreadableError, one_of, order_of
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.classes import ClassSums
 from trust_recourse.models.sums.dense_tables import Pair
@@ -34,7 +34,7 @@ NAMES = ("ExplainableBoostingClassifier",)
 Bins = Floats | Mapping[str, int]  # cuts, or the bin of each category
 
 
-class EbmColumns(Columns):
+class EbmColumns(ModelColumns):
     """What an EBM is given: numbers, and categories by their values."""
 
     def rows(self, codes: Floats) -> Any:
@@ -56,7 +56,7 @@ class EbmColumns(Columns):
         return table
 
 
-def read(model: Any, schema: Schema) -> tuple[Additive | ClassSums, Columns]:
+def read(model: Any, schema: Schema) -> tuple[Additive | ClassSums, ModelColumns]:
     """The same sum on a grid of the cuts of all its tables."""
     classes = np.asarray(model.classes_)
     if model.link_ != ("logit" if len(classes) == 2 else "mlogit"):
@@ -87,21 +87,24 @@ def read(model: Any, schema: Schema) -> tuple[Additive | ClassSums, Columns]:
         if len(features) == 1:
             points[features[0]] = table[bins[0]]
         else:
-            pairs.append(_pair((features[0], features[1]), bins, table))
+            # with the rows and columns alone that some cell lies in
+            (left, of_f), (right, of_g) = (np.unique(each, return_inverse=True) for each in bins)
+            both = features[0], features[1]
+            pairs.append(Pair(both, (of_f, of_g), table[np.ix_(left, right)]))
     base = float(np.ravel(model.intercept_)[0])
     made = Additive(schema, grid.edges, points, pairs=pairs, base=base, classes=classes)
     return made, columns
 
 
-def fitted_state(model: Any) -> Any:
+def fitted_parts(model: Any) -> list[Any]:
     """What is read of it."""
-    return attributes(
-        model, "classes_", "link_", "intercept_", "bins_", "term_features_", "term_scores_",
-        "feature_names_in_", "feature_types_in_",
-    )  # fmt: skip
+    return [
+        model.classes_, model.link_, model.intercept_, model.bins_, model.term_features_,
+        model.term_scores_, model.feature_names_in_, model.feature_types_in_,
+    ]  # fmt: skip
 
 
-def _several(model: Any, schema: Schema, classes: Any) -> tuple[ClassSums, Columns]:
+def _several(model: Any, schema: Schema, classes: Any) -> tuple[ClassSums, ModelColumns]:
     """Each class by tables of its own, as if of two."""
     made = []
     for k, base in enumerate(np.ravel(model.intercept_).tolist()):
@@ -116,16 +119,10 @@ def _several(model: Any, schema: Schema, classes: Any) -> tuple[ClassSums, Colum
     return ClassSums(tuple(made), classes), columns
 
 
-def _columns(model: Any, schema: Schema, names: list[str], order: tuple[int, ...]) -> Columns:
+def _columns(model: Any, schema: Schema, names: list[str], order: tuple[int, ...]) -> ModelColumns:
     kinds = zip(model.feature_types_in_, model.bins_, strict=True)
     known = {j: list(bins[0]) for j, (kind, bins) in enumerate(kinds) if kind != "continuous"}
     return EbmColumns(schema, names, order, known, ())
-
-
-def _pair(features: tuple[int, int], bins: Sequence[Ints], table: Floats) -> Pair:
-    """With the rows and columns alone that some cell lies in."""
-    (rows, of_f), (columns, of_g) = (np.unique(each, return_inverse=True) for each in bins)
-    return Pair(features, (of_f, of_g), table[np.ix_(rows, columns)])
 
 
 class _Column:
@@ -133,36 +130,21 @@ class _Column:
 
     def __init__(self, feature: Feature, levels: Sequence[Bins]) -> None:
         self.feature, self.levels = feature, levels
-        self.edges = self._edges()
-
-    def _edges(self) -> Floats:
-        if self.feature.kind == "category":
-            return np.empty(0)
-        if listed(self.feature):
-            return np.arange(len(labels(self.feature)) - 1.0)
-        cuts = [self._ends(level) for level in self.levels]
-        edges = np.unique(np.concatenate([np.empty(0), *cuts]))
-        return np.asarray(edges[np.isfinite(edges)])
-
-    def _ends(self, level: Bins) -> Floats:
-        """The last numbers that lie in a bin; of a category of numbers just it."""
-        if not isinstance(level, Mapping):
-            return np.asarray(np.nextafter(np.asarray(level, float), -np.inf))
-        numbers = np.array([number for text in level if (number := _number(text)) is not None])
-        return np.concatenate([np.nextafter(numbers, -np.inf), numbers])
+        if feature.kind == "category":
+            self.edges = np.empty(0)
+        elif listed(feature):
+            self.edges = np.arange(len(labels(feature)) - 1.0)
+        else:
+            edges = np.unique(np.concatenate([np.empty(0), *map(_ends, levels)]))
+            self.edges = edges[np.isfinite(edges)]
 
     def bins(self, order: int, many: int) -> Ints:
         """The bin of each cell in a table of so many features, which has so many bins."""
         feature, level = self.feature, self.levels[min(order, len(self.levels)) - 1]
         known = labels(feature) if listed(feature) else [*self.edges.tolist(), math.inf]
-        gone = {_bin(feature, level, code) % many for code in feature.missing}
-        if len(gone) > 1:
-            raise UnreadableError(
-                f"column {feature.name!r}: the model tells its missing codes apart "
-                f"({some(feature.missing)}), which are one to the schema; declare them as values"
-            )
+        gone = [_bin(feature, level, code) % many for code in feature.missing]
         found = [_bin(feature, level, value) % many for value in known]
-        return np.array([*found, *gone], np.int64)
+        return np.array([*found, *one_of(feature, np.array(gone))], np.int64)
 
 
 def _bin(feature: Feature, level: Bins, value: Any) -> int:
@@ -186,13 +168,16 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _number(text: str) -> float | None:
-    """The number that a category stands for, if it does."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
+def _ends(level: Bins) -> Floats:
+    """The last numbers that lie in a bin; of a category of numbers just it."""
+    if not isinstance(level, Mapping):
+        return np.asarray(np.nextafter(np.asarray(level, float), -np.inf))
+    numbers = []
+    for text in level:
+        with suppress(ValueError):
+            numbers.append(float(text))
+    known = np.array(numbers)[np.isfinite(numbers)]
+    return np.concatenate([np.nextafter(known, -np.inf), known])
 
 
 def predict_proba(model: Any, rows: Any) -> Floats:
@@ -214,11 +199,8 @@ def opened(data: bytes) -> Any:
         raise UnreadableError(f"an EBM for {output['task']}; expected one of classes")
     model = ExplainableBoostingClassifier()
     names = [each["name"] for each in whole["features"]]
-    model.classes_, model.link_, model.link_param_ = (
-        np.array(output["classes"]),
-        output["link"],
-        math.nan,
-    )
+    model.classes_, model.link_ = np.array(output["classes"]), output["link"]
+    model.link_param_ = math.nan
     model.intercept_ = np.array(whole["intercept"], float)
     model.feature_names_in_, model.n_features_in_ = names, len(names)
     model.feature_types_in_ = [each["type"] for each in whole["features"]]
@@ -235,11 +217,8 @@ def _levels(feature: dict[str, Any]) -> list[Any]:
     """The bins of a feature in tables of one feature, of two, and so on."""
     if feature["type"] == "continuous":
         return [np.array(cuts, float) for cuts in feature["cuts"]]
-    return [
-        {
-            name: at
-            for at, each in enumerate(level, 1)
-            for name in (each if isinstance(each, list) else [each])
-        }
-        for level in feature["categories"]
-    ]
+    found = []
+    for level in feature["categories"]:
+        names = [each if isinstance(each, list) else [each] for each in level]
+        found.append({name: at for at, each in enumerate(names, 1) for name in each})
+    return found

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
-from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,12 +17,10 @@ from trust_recourse.io import subprocesses
 from trust_recourse.io.arrays import Floats
 from trust_recourse.io.deferred import defer_seldom
 from trust_recourse.io.files import FileError
-from trust_recourse.io.frames import as_pandas, single
-from trust_recourse.io.wording import some
-from trust_recourse.models.readers.columns import Columns, UnreadableError
-from trust_recourse.models.readers.contents import Content, contents
-from trust_recourse.models.readers.formats import opened
-from trust_recourse.models.readers.steps import People
+from trust_recourse.io.frames import as_pandas
+from trust_recourse.models.readers.columns import UnreadableError
+from trust_recourse.models.readers.formats import Content, contents, opened
+from trust_recourse.models.readers.referee import Library, reader_of
 from trust_recourse.models.sums import store
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.classes import ClassSums
@@ -33,15 +29,6 @@ from trust_recourse.schema import Schema
 from trust_recourse.schema.derived import check_rows
 
 __all__ = ["Additive", "ClassSums", "SumModel", "UnreadableError", "from_model"]
-
-_READERS = {  # of the classes of a library, by its name
-    "catboost": ("catboost",),
-    "interpret": ("interpret",),
-    "lightgbm": ("lightgbm",),
-    "sklearn": ("sklearn", "linear", "pipelines"),
-    "scorecard": ("scorecard",),
-    "xgboost": ("xgboost",),
-}
 
 Read = SumModel | Additive | ClassSums
 
@@ -93,7 +80,7 @@ def from_model(
         read, library = reading(model, schema)
         if X is not None:
             library.refuse_single(given)
-            _compare(read, library.reader.predict_proba(model, X), X)
+            _compare(read, reader_of(type(model)).predict_proba(model, X), X)
         _probe(read, library)
     return read if classes is None else renamed(read, classes)
 
@@ -108,49 +95,6 @@ def renamed(read: Read, classes: Sequence[Any]) -> Read:
     other = copy(read)
     other.classes_ = found
     return other
-
-
-class Library(NamedTuple):
-    """A model of a library, to be asked by rows of codes of a schema."""
-
-    model: Any
-    columns: Columns | People | None  # None: there is no library, so nobody to ask
-    asked: Floats | None = None  # rows of codes of which it said the same when its model was read
-
-    @property
-    def reader(self) -> Any:
-        """The module that reads the model. It is not stored: a module cannot be pickled."""
-        return reader_of(self.model)
-
-    def predict_proba(self, codes: Floats) -> Floats:
-        """What the library itself says, (n, 2)."""
-        assert self.columns is not None
-        said: Floats = self.reader.predict_proba(self.model, self.columns.rows(codes))
-        return said
-
-    def refuse_single(self, X: Any) -> None:
-        """Refuse rows of float32 where the library computes in the type of the table.
-
-        Its confidences of these rows would differ by rounding from those of the same values.
-        """
-        if getattr(reader_of(self.model), "IN_TYPE_OF_TABLE", False) and (names := single(X)):
-            raise UnreadableError(
-                f"x, {some(names)}: given float32. A {type(self.model).__name__} computes in the "
-                "type of the table, and what is said here is true of float64: expected that. "
-                "Convert rows with X.astype(float), here and wherever the model is asked"
-            )
-
-    def fitted_state(self) -> Any:
-        """A value that is equal as long as its model is not fitted again or changed."""
-        with suppress(UnreadableError):  # of what it has become
-            return reader_of(self.model).fitted_state(self.model)
-        return None
-
-    def told(self, X: pd.DataFrame) -> Floats:
-        """What the library itself says of rows as any table has them, (n, 2)."""
-        assert self.columns is not None
-        said: Floats = self.reader.predict_proba(self.model, self.columns.table(X))
-        return said
 
 
 def known(model: Any, schema: Schema) -> tuple[Read, Library]:
@@ -179,7 +123,7 @@ def _probe(read: Read, library: Library) -> Floats | None:
         except Exception as error:
             told = f"{type(error).__name__}: {error}".partition("\n")[0]
             raise UnreadableError(f"its library refuses rows of the schema ({told})") from error
-    apart = np.abs(read.proba_of(codes) - theirs) > tolerance(read, codes)[:, None]
+    apart = np.abs(read.proba_of(codes) - theirs) > read.apart(codes)[:, None]
     if len(rows := np.flatnonzero(apart.any(axis=1))):
         raise UnreadableError(
             f"it is not read as its library has it: of {len(codes)} rows drawn from the schema "
@@ -211,7 +155,7 @@ def _drawn(read: Read) -> Floats:
 
 def reading(model: Any, schema: Schema) -> tuple[Read, Library]:
     """The same, without asking the library."""
-    reader = reader_of(model)
+    reader = reader_of(type(model))
     if reader is None:
         raise UnreadableError(
             f"given {type(model).__module__}.{type(model).__name__}; expected a tree, forest or "
@@ -226,9 +170,7 @@ def reading(model: Any, schema: Schema) -> tuple[Read, Library]:
 
 def of_categories(model: Any, schema: Schema) -> Library | None:
     """A model that is not read but learnt on pandas categories, which it must be asked by, too."""
-    columns_of = getattr(
-        reader_of(model), "columns_of", None
-    )  # the others take people's own values
+    columns_of = getattr(reader_of(type(model)), "columns_of", None)  # others take people's values
     with suppress(UnreadableError):
         columns = columns_of(model, schema) if columns_of else None
         return Library(model, columns) if columns and columns.categories else None
@@ -237,28 +179,11 @@ def of_categories(model: Any, schema: Schema) -> Library | None:
 
 def readable(model: Any) -> bool:
     """Whether `from_model` knows this kind of model, whatever it may find in it."""
-    return reader_of(model) is not None
-
-
-def reader_of(model: Any) -> Any:
-    """The module that reads it, known by its class's own name, so that no library is loaded."""
-    return _reader_of(type(model).__module__, type(model).__name__)
-
-
-@cache
-def _reader_of(module: str, name: str) -> Any:
-    library = module.removeprefix(f"{__package__}.").partition(".")[0]
-    readers = (import_module(f"{__package__}.{each}") for each in _READERS.get(library, ()))
-    return next((reader for reader in readers if name in reader.NAMES), None)
-
-
-def tolerance(read: Read, codes: Floats) -> Floats:
-    """How far a library's probability may lie from its model's as read."""
-    return read.apart(codes)
+    return reader_of(type(model)) is not None
 
 
 def _compare(read: Read, theirs: Any, X: Any) -> None:
-    ours, most = read.predict_proba(X), tolerance(read, read.schema_.encode(X))
+    ours, most = read.predict_proba(X), read.apart(read.schema_.encode(X))
     apart = np.flatnonzero((np.abs(ours - theirs) > most[:, None]).any(axis=1))
     if len(apart):
         row = int(apart[0])

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from trust_recourse.io.arrays import Bools, Floats
-from trust_recourse.models.readers.columns import alike
+from trust_recourse.models.readers.columns import alike, one_of
 from trust_recourse.models.readers.steps import (
     TINY,
     PipelineColumn,
@@ -167,7 +167,9 @@ class Lifted:
         size = len(labels(feature)) if listed(feature) else 0
         missing = [alike(feature, goes[size:])] if feature.missing else []
         if listed(feature):
-            return _Lists(np.append(goes[:size], missing).astype(bool), size)
+            return _Lists(
+                np.append(goes[:size], missing).astype(bool), size, longest(self.stage.schema)
+            )
         return _Numbers(*self._regions(tree, node), missing)
 
 
@@ -184,14 +186,16 @@ class _Lists(NamedTuple):
 
     goes: Bools
     size: int
+    codes: int  # of the longest list, which trees have room for
 
     def parted(self, room: Bools | None) -> _Parts | bool:
         """The way that all values in the room go, or the split that parts them."""
         room = np.ones(len(self.goes), bool) if room is None else room
         if self.goes[room].all() or not self.goes[room].any():
             return bool(self.goes[room].all())
-        known, missing = self.goes[: self.size], bool(self.goes[self.size :].any())
-        split = {"categories": known, "missing": missing}
+        known, missing = np.zeros(self.codes, bool), bool(self.goes[self.size :].any())
+        known[: self.size] = self.goes[: self.size]
+        split = {"categories": known, "missing_left": missing}
         return _Parts(split, room & self.goes, room & ~self.goes)
 
 
@@ -217,7 +221,7 @@ class _Numbers(NamedTuple):
         middle = min(edge, room.high)
         below = _Room(room.low, middle, along)
         beyond = _Room(middle, room.high, room.missing and not along)
-        return _Parts({"edge": edge, "missing": along}, below, beyond)
+        return _Parts({"edge": edge, "missing_left": along}, below, beyond)
 
 
 def _codes(column: Feature, seen: Any) -> list[int]:
@@ -231,41 +235,23 @@ class _Grown:
     """The nodes of a tree as they are found, each before its children."""
 
     def __init__(self, codes: int, outputs: int) -> None:
-        self.codes, self.none = codes, np.zeros(outputs)
-        self.nodes: list[tuple[int, float, Bools, bool, Floats]] = []
-        self.left: list[int] = []
-        self.right: list[int] = []
+        self.blank = {
+            "feature": -1, "edge": 0.0, "categories": np.zeros(codes, bool), "missing_left": False,
+            "zero_left": np.int8(-1), "left": 0, "right": 0, "value": np.zeros(outputs),
+        }  # fmt: skip
+        self.nodes: list[dict[str, Any]] = []
 
-    def add(
-        self,
-        parent: int,
-        left: bool,
-        *,
-        feature: int = -1,
-        edge: float = 0.0,
-        categories: Any = (),
-        missing: bool = False,
-        value: Any = None,
-    ) -> int:
+    def add(self, parent: int, left: bool, **known: Any) -> int:
         """A node, and its number."""
-        row = np.zeros(self.codes, bool)
-        row[: len(categories)] = categories
         at = len(self.nodes)
-        self.nodes.append((feature, edge, row, missing, self.none if value is None else value))
-        self.left.append(0)
-        self.right.append(0)
+        self.nodes.append(self.blank | known)
         if parent >= 0:
-            (self.left if left else self.right)[parent] = at
+            self.nodes[parent]["left" if left else "right"] = at
         return at
 
     def tree(self) -> Tree:
         """All of them."""
-        feature, edge, rows, missing, value = zip(*self.nodes, strict=True)
-        return Tree(
-            np.array(feature), np.array(edge, float), np.array(rows, bool),
-            np.array(missing, bool), np.full(len(feature), -1, np.int8), np.array(self.left),
-            np.array(self.right), np.array(value, float),
-        )  # fmt: skip
+        return Tree(**{name: np.array([each[name] for each in self.nodes]) for name in self.blank})
 
 
 # ---------------------------------------------------------------- points and slopes
@@ -285,9 +271,11 @@ class PulledTerms(NamedTuple):
 def added_up(stage: Stage, lists: Sequence[Any], inner: Schema, terms: PulledTerms) -> PulledTerms:
     """A sum of lines of a model's own columns as one of lines of people's features."""
     schema = stage.schema
-    cut = cuts_at(
-        stage, [_levels(each, edges) for each, edges in zip(inner, terms[0], strict=True)]
-    )
+    levels = [
+        np.empty(0) if listed(each) else edges
+        for each, edges in zip(inner, terms.edges, strict=True)
+    ]
+    cut = cuts_at(stage, levels)
     stage = replace(stage, columns=tuple(map(recut, stage.columns, cut)))
     ends, found = at_ends(stage), []
     for f, feature in enumerate(schema):
@@ -295,7 +283,7 @@ def added_up(stage: Stage, lists: Sequence[Any], inner: Schema, terms: PulledTer
         each = [_line(inner[j], terms, j, lists[j]) for j in mine]
         size = len(labels(feature)) if listed(feature) else 0
         at_listed = np.sum(each, axis=0) if mine else np.zeros(size + len(feature.missing))
-        missing = _one_of(feature, at_listed[size:])
+        missing = one_of(feature, at_listed[size:])
         if size:
             edges = np.empty(0) if feature.kind == "category" else np.arange(size - 1.0)
             known = PipelineColumn(f, edges, at_listed[:size], np.zeros(size))
@@ -304,10 +292,6 @@ def added_up(stage: Stage, lists: Sequence[Any], inner: Schema, terms: PulledTer
         none = np.zeros(len(missing))
         found.append((known.edges, np.append(known.offset, missing), np.append(known.slope, none)))
     return PulledTerms(*map(tuple, zip(*found, strict=True)))
-
-
-def _levels(column: Feature, edges: Floats) -> Floats:
-    return np.empty(0) if listed(column) else edges
 
 
 def _line(column: Feature, terms: PulledTerms, j: int, seen: Any) -> Floats:
@@ -336,13 +320,7 @@ def _sum(f: int, columns: Sequence[PipelineColumn]) -> PipelineColumn:
     edges = np.unique(np.concatenate([np.empty(0), *(column.edges for column in columns)]))
     each = [recut(column, edges) for column in columns]
     none = np.zeros(len(edges) + 1)
-    offset, slope = (np.sum([none, *parts], axis=0) for parts in (
-        [column.offset for column in each], [column.slope for column in each]
-    ))  # fmt: skip
-    return PipelineColumn(f, edges, offset, slope)
-
-
-def _one_of(feature: Feature, numbers: Floats) -> Floats:
-    """What all missing values add, which are one and the same to the schema."""
-    alike(feature, numbers != numbers[:1])
-    return numbers[:1]
+    offset = np.sum([none, *(column.offset for column in each)], axis=0)
+    return PipelineColumn(
+        f, edges, offset, np.sum([none, *(column.slope for column in each)], axis=0)
+    )

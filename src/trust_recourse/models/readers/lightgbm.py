@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -18,20 +19,22 @@ from trust_recourse.io.extras import needed
 from trust_recourse.io.wording import some
 from trust_recourse.models.readers.columns import (
     Chosen,
-    Columns,
+    ModelColumns,
     Nodes,
     UnreadableError,
     bits,
+    declared,
     order_of,
     rows,
 )
-from trust_recourse.models.readers.fitted_state import Identity, attributes
-from trust_recourse.models.sums.classes import ClassSums, summed_apart
+from trust_recourse.models.readers.referee import Identity
+from trust_recourse.models.sums.classes import ClassSums, summed
 from trust_recourse.models.sums.ensemble import BEFORE_ZERO, ZERO, Link, SumModel, labels, listed
 from trust_recourse.schema import Schema
 from trust_recourse.schema.errors import BLANK
 
 NAMES = ("LGBMClassifier", "Booster")
+_declared = partial(declared, library="LightGBM")
 _CATEGORY, _DEFAULT_LEFT = 1, 2  # bits of a decision; the next two are what is missing
 _NOTHING, _ZEROS, _BLANKS = 0, 1, 2
 AT_PREDICTION = {
@@ -64,18 +67,9 @@ class Booster(NamedTuple):
 
 def opened(data: bytes) -> Booster:
     """The model of a file, once it declares no more than it holds."""
-    text = data.decode()
-    _refuse_sizes(text)
-    return Booster(text)
-
-
-def _refuse_sizes(text: str) -> None:
-    """Refuse a file that declares other sizes than it has: the library allocates by these."""
-    head, _, rest = text.partition("\nTree=")
-    told, trees = (
-        _fields(head),
-        rest.partition("\nend of trees")[0].split("\nTree=") if rest else [],
-    )
+    text = data.decode()  # the library allocates by the sizes that it declares
+    parts = _parts(text)
+    told, *trees = map(_fields, parts)
     columns = len(told["feature_names"].split(" "))
     _declared("max_feature_idx", told["max_feature_idx"], columns - 1, columns - 1)
     for name in ("num_class", "num_tree_per_iteration"):
@@ -85,12 +79,13 @@ def _refuse_sizes(text: str) -> None:
         _declared("tree_sizes", len(sizes), len(trees), len(trees))
         _declared("sum of tree_sizes", sum(sizes), 0, len(text.encode()))
         _declared("least of tree_sizes", min(sizes), 0, len(text))
-    for each in (head, *trees):
+    for each in parts:
         names = [line.partition("=")[0] for line in each.splitlines() if "=" in line]
         if len(set(names)) < len(names):
             raise UnreadableError("LightGBM: a name is given twice in one part. Save it again")
-    for tree in map(_fields, trees):
+    for tree in trees:
         _refuse_tree(tree, columns)
+    return Booster(text)
 
 
 def _refuse_tree(tree: dict[str, str], columns: int) -> None:
@@ -110,22 +105,10 @@ def _refuse_tree(tree: dict[str, str], columns: int) -> None:
         _declared("cat_boundaries", ends[-1], words, words)
 
 
-def _declared(name: str, given: Any, least: int, most: int) -> None:
-    """Refuse a number that a file declares, beyond what it holds."""
-    if not least <= int(given) <= most:
-        expected = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-        raise UnreadableError(
-            f"LightGBM: the file declares {name}={int(given):,}; expected {expected}, by what it "
-            "holds. Save the model again"
-        )
-
-
-def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, Columns]:
+def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, ModelColumns]:
     """The same model as a sum of trees, and what the library sees of rows."""
     text = getattr(model, "booster_", model).model_to_string()
-    head, _, rest = text.partition("\nTree=")
-    texts = rest.partition("\nend of trees")[0].split("\nTree=") if rest else []
-    told, trees = _fields(head), [_fields(text) for text in texts]
+    told, *trees = map(_fields, _parts(text))
     objective = told.get("objective", "one of your own")
     found = re.fullmatch(r"binary sigmoid:(\S+)|multiclass num_class:(\d+)", objective)
     if found is None:
@@ -148,20 +131,21 @@ def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, Columns]:
     averaged = len(trees) // (many if many > 2 else 1) if "average_output" in told else 1
     link = Link(True, averaged, float(found[1] or 1.0))
     sums = [columns.tree(_nodes(tree)) for tree in trees]
-    if many > 2:
-        return summed_apart(schema, classes, [sums[k::many] for k in range(many)], link), columns
-    return SumModel(schema, classes, tuple(sums), 0.0, link), columns
+    each = [sums[k::many] for k in range(many)] if many > 2 else [sums]
+    return summed(schema, classes, each, link), columns
 
 
-def columns_of(model: Any, schema: Schema) -> Columns:
+def columns_of(model: Any, schema: Schema) -> ModelColumns:
     """What the library sees of rows."""
     text = getattr(model, "booster_", model).model_to_string()
     names, n = _names(_columns(text), schema.names), len(_columns(text))
-    lists = _categories(_lists(text), schema, order_of(schema, names, n))
-    return Columns.of(schema, names, n, lists)
+    _, found, categories = text.rpartition("\npandas_categorical:")  # the last line
+    lists = (json.loads(categories) or []) if found else []
+    order = order_of(schema, names, n)
+    return ModelColumns.of(schema, names, n, _categories(lists, schema, order))
 
 
-def _refuse_codes(trees: Sequence[dict[str, str]], columns: Columns) -> None:
+def _refuse_codes(trees: Sequence[dict[str, str]], columns: ModelColumns) -> None:
     """A model that learnt of blanks sees in a code such as -9 a number, not a blank."""
     learnt = set()
     for tree in trees:
@@ -189,25 +173,25 @@ def predict_proba(model: Any, X: Any) -> Floats:
     return said if said.ndim == 2 else np.column_stack([1.0 - said, said])
 
 
-def fitted_state(model: Any) -> Any:
+def fitted_parts(model: Any) -> list[Any]:
     """The booster itself, which another fit makes anew, and what changes if it learns on.
 
     Its text, which is read, would take milliseconds.
     """
     booster = getattr(model, "booster_", model)
-    told = booster.num_trees(), booster.lower_bound(), booster.upper_bound()
-    return Identity(booster), told, booster.best_iteration, attributes(model, "classes_")
+    told = [booster.num_trees(), booster.lower_bound(), booster.upper_bound()]
+    return [Identity(booster), *told, booster.best_iteration, getattr(model, "classes_", None)]
+
+
+def _parts(text: str) -> list[str]:
+    """What its text says of the whole, then of each tree."""
+    head, _, rest = text.partition("\nTree=")
+    return [head, *(rest.partition("\nend of trees")[0].split("\nTree=") if rest else ())]
 
 
 def _fields(text: str) -> dict[str, str]:
     pairs = (line.partition("=") for line in text.splitlines())
     return {name: value for name, _, value in pairs}
-
-
-def _lists(text: str) -> list[list[Any]]:
-    """Its lists of pandas categories, which are the last line of its text."""
-    _, found, listed = text.rpartition("\npandas_categorical:")
-    return (json.loads(listed) or []) if found else []
 
 
 def _columns(text: str) -> list[str]:

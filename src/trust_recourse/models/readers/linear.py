@@ -5,14 +5,12 @@ The library multiplies matrices, in an order of its own, so its sums are ours bu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from trust_recourse.io.arrays import Floats
-from trust_recourse.models.readers.columns import Columns, UnreadableError, rows, told_apart
-from trust_recourse.models.readers.fitted_state import attributes
+from trust_recourse.models.readers.columns import ModelColumns, UnreadableError, one_of, rows
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.classes import ClassSums
 from trust_recourse.models.sums.ensemble import labels, listed
@@ -23,7 +21,7 @@ IN_TYPE_OF_TABLE = True  # float32 rows are multiplied in float32
 NAMES = ("LogisticRegression", "LogisticRegressionCV", _DESCENT)
 
 
-def read(model: Any, schema: Schema) -> tuple[Additive | ClassSums, Columns]:
+def read(model: Any, schema: Schema) -> tuple[Additive | ClassSums, ModelColumns]:
     """The same model as points and slopes, and what the library sees of rows."""
     name, classes = type(model).__name__, np.asarray(model.classes_)
     if name == _DESCENT and model.loss != "log_loss":
@@ -45,7 +43,7 @@ def read(model: Any, schema: Schema) -> tuple[Additive | ClassSums, Columns]:
     coefficients = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
     weights = np.atleast_2d(np.asarray(coefficients, float))
     names = getattr(model, "feature_names_in_", None)
-    columns = Columns.of(schema, None if names is None else list(names), weights.shape[1], {})
+    columns = ModelColumns.of(schema, None if names is None else list(names), weights.shape[1], {})
     by_feature = weights[:, np.argsort(columns.order)].tolist()
     bases = np.ravel(model.intercept_).tolist()
     if len(classes) > 2:
@@ -54,9 +52,16 @@ def read(model: Any, schema: Schema) -> tuple[Additive | ClassSums, Columns]:
     return _sum(columns, by_feature[0], bases[0], classes), columns
 
 
-def _sum(columns: Columns, weights: Sequence[float], base: float, classes: Any = (0, 1)) -> Any:
-    terms = (_term(columns, f, weight) for f, weight in enumerate(weights))
-    edges, points, slopes = zip(*terms, strict=True)
+def _sum(columns: ModelColumns, weights: Any, base: float, classes: Any = (0, 1)) -> Additive:
+    edges, points, slopes = [], [], []
+    for feature, seen, weight in zip(columns.schema, columns.seen, weights, strict=True):
+        size = len(labels(feature)) if listed(feature) else 0
+        known, missing = weight * seen[:size], one_of(feature, weight * seen[size:])
+        none = np.zeros(size + len(missing))
+        cut = size and feature.kind != "category"
+        edges.append(np.arange(size - 1.0) if cut else np.empty(0))
+        points.append(np.append(known if size else 0.0, missing))
+        slopes.append(none if size else np.append(weight, none))
     return Additive(columns.schema, edges, points, slopes=slopes, base=base, classes=classes)
 
 
@@ -65,19 +70,7 @@ def predict_proba(model: Any, X: Any) -> Floats:
     return np.asarray(model.predict_proba(rows(X, getattr(model, "feature_names_in_", None))))
 
 
-def fitted_state(model: Any) -> Any:
+def fitted_parts(model: Any) -> list[Any]:
     """What is read of it."""
-    return attributes(model, "classes_", "coef_", "intercept_", "feature_names_in_", "loss")
-
-
-def _term(columns: Columns, f: int, weight: float) -> tuple[Floats, Floats, Floats]:
-    """The edges, points and slopes of one feature."""
-    feature, seen = columns.schema[f], weight * columns.seen[f]
-    size = len(labels(feature)) if listed(feature) else 0
-    if len(set(seen[size:].tolist())) > 1:
-        told_apart(feature)
-    missing = seen[size : size + 1]
-    if size:
-        cuts = np.empty(0) if feature.kind == "category" else np.arange(size - 1.0)
-        return cuts, np.append(seen[:size], missing), np.zeros(size + len(missing))
-    return np.empty(0), np.append(0.0, missing), np.append(weight, np.zeros(len(missing)))
+    names = "classes_", "coef_", "intercept_", "feature_names_in_", "loss"
+    return [getattr(model, name, None) for name in names]

@@ -18,13 +18,12 @@ import pandas as pd
 
 from trust_recourse.io.arrays import Floats
 from trust_recourse.io.wording import some
-from trust_recourse.models.readers.columns import Columns, UnreadableError, order_of
-from trust_recourse.models.readers.fitted_state import attributes, state_of
+from trust_recourse.models.readers.columns import ModelColumns, UnreadableError, order_of
 from trust_recourse.models.readers.lifting import Lifted, PulledTerms, added_up
-from trust_recourse.models.readers.steps import People, Stage, walked
+from trust_recourse.models.readers.steps import People, Stage, first_of, walked
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.classes import ClassSums
-from trust_recourse.models.sums.ensemble import Calibration, SumModel, labels, listed
+from trust_recourse.models.sums.ensemble import Calibration, SumModel, listed
 from trust_recourse.schema import Feature, Schema
 
 IN_TYPE_OF_TABLE = True  # float32 rows are scaled in float32
@@ -71,7 +70,7 @@ def opened(model: Any) -> Opened:
 
 def read(
     model: Any, schema: Schema
-) -> tuple[SumModel | Additive | ClassSums, Columns | People | None]:
+) -> tuple[SumModel | Additive | ClassSums, ModelColumns | People | None]:
     """The same model as a sum of trees or lines, and what it is given of rows."""
     from trust_recourse.models.readers.library import reading
 
@@ -81,7 +80,7 @@ def read(
         return _calibrated(found, inside), library.columns
     people, stage = _staged(inside, schema)
     lists = stage.lists()
-    given = stage.ask({0: _one(schema[0])})
+    given = stage.ask({0: np.array([first_of(schema[0])], object)})
     # where zeros are left out, XGBoost takes them for missing
     zeros = type(inside.model).__module__.startswith("xgboost") and hasattr(given, "toarray")
     inner = _inner(stage, given, lists, zeros)
@@ -166,17 +165,6 @@ def predict_proba(model: Any, X: Any) -> Floats:
         return np.asarray(_alone(model).predict_proba(X)).astype(float)
 
 
-def fitted_state(model: Any) -> Any:
-    """What is read of it: the steps, the model in the middle and the calibrator."""
-    from trust_recourse.models.readers.library import reader_of
-
-    inside = opened(model)
-    names = attributes(model, "classes_", "feature_names_in_")
-    around = state_of([inside.steps, inside.calibrator])
-    reader = reader_of(inside.model)
-    return names, around, None if reader is None else reader.fitted_state(inside.model)
-
-
 def _alone(model: Any) -> Any:
     """The same, with the trees of a forest one after another."""
     found, name = copy(model), type(model).__name__
@@ -209,22 +197,13 @@ def _staged(inside: Opened, schema: Schema) -> tuple[People, Stage]:
     known = list(schema.names) if names is None else names
     order = tuple(schema.position(name) if name in schema else -1 for name in known)
     people = People(schema, names, order)
-    stage = _walk(people, inside)
-    if stage.nones:  # blanks of these were None where it learnt
-        people = replace(people, nones=stage.nones)
-        stage = _walk(people, inside)
-    return people, stage
-
-
-def _walk(people: People, inside: Opened) -> Stage:
-    stage = Stage.first(people)
-    for name, step in inside.steps:
-        stage = walked(stage, name, step)
-    return stage
-
-
-def _one(feature: Feature) -> Any:
-    return np.array([labels(feature)[0] if listed(feature) else 0.0], object)
+    while True:
+        stage = Stage.first(people)
+        for name, step in inside.steps:
+            stage = walked(stage, name, step)
+        if stage.nones == people.nones:
+            return people, stage
+        people = replace(people, nones=stage.nones)  # blanks of these were None where it learnt
 
 
 # ---------------------------------------------------------------- the model's own columns
@@ -251,9 +230,6 @@ def _feature(name: str, is_listed: bool, seen: Any, blanks: bool) -> Feature:
     missing = (None,) * bool(blanks or blank.any())
     if not is_listed or blank.all():
         return Feature(name, missing=missing)
-    return Feature(name, "category", values=tuple(_values(seen[~blank])), missing=missing)
-
-
-def _values(seen: Any) -> list[Any]:
-    words = any(isinstance(value, str) for value in seen)
-    return sorted({str(value) if words else float(value) for value in seen})
+    known = seen[~blank].tolist()
+    kind: Any = str if any(isinstance(value, str) for value in known) else float
+    return Feature(name, "category", values=tuple(sorted({*map(kind, known)})), missing=missing)

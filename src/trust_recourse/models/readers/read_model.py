@@ -19,13 +19,8 @@ from trust_recourse.io.scalars import Floats, plain
 from trust_recourse.io.wording import some
 from trust_recourse.models.log_odds_margin import beside_strongest
 from trust_recourse.models.readers.columns import UnreadableError
-from trust_recourse.models.readers.library import (
-    Library,
-    known,
-    of_categories,
-    readable,
-    tolerance,
-)
+from trust_recourse.models.readers.library import known, of_categories, readable
+from trust_recourse.models.readers.referee import Library, state_of
 from trust_recourse.models.seam import Score
 from trust_recourse.question import Outcome, Point, Target
 from trust_recourse.schema import Schema
@@ -100,7 +95,7 @@ class ReadModel:
     def check(self) -> None:
         """Raise `ValueError` if the model was fitted again, or changed, since it was read.
 
-        A model without visible parameters counts as unchanged.
+        Of a model that is asked by rows alone only the classes are compared.
         """
         if self._fitted_state() != self._state:
             self.refuse_changed()
@@ -113,11 +108,12 @@ class ReadModel:
             "expected the same model. Make a new Recourse, and ask it again"
         )
 
-    def _fitted_state(self) -> Any:
-        """What the model has learnt; None if it cannot learn, or is always asked itself."""
+    def _fitted_state(self) -> list[Any]:
+        """All that was read of a library's model; of others the fingerprint and the classes."""
         if self.library is not None:
-            return self.library.fitted_state()
-        return getattr(self.model, "fingerprint_", None) if hasattr(self.model, "fit") else None
+            return state_of(self.library.model)
+        own = getattr(self.model, "fingerprint_", None) if hasattr(self.model, "fit") else None
+        return state_of([own, *map(plain, getattr(self.model, "classes_", ()))])
 
     def __getstate__(self) -> dict[str, Any]:
         """What a pickle or a deep copy holds: not the scores, which are large.
@@ -152,13 +148,10 @@ class ReadModel:
         for feature in getattr(self.model, "schema_", ()):
             if feature.protected and feature.name in schema and not schema[feature.name].protected:
                 schema = schema.update(feature.name, protected=True)
-        if self.exact:
-            self._check_schema(schema)
-        return schema
-
-    def _check_schema(self, schema: Schema) -> None:
-        """The schema may limit moves as it likes, but must read values as the model does."""
-        for ours, theirs in zip(schema, self.model.schema_, strict=False):
+        if not self.exact:
+            return schema
+        own = self.model.schema_  # which the schema must read values as; it may limit other moves
+        for ours, theirs in zip(schema, own, strict=False):
             for part in READ_BY:
                 given, expected = getattr(ours, part), getattr(theirs, part)
                 if given != expected:
@@ -166,10 +159,9 @@ class ReadModel:
                         f"schema, feature {ours.name!r}, {part}: given {given!r}, but the model "
                         f"was fitted with {expected!r}; start from model.schema_"
                     )
-        if len(schema) != len(self.model.schema_):
-            raise ValueError(
-                f"the schema has {len(schema)} features, the model {len(self.model.schema_)}"
-            )
+        if len(schema) != len(own):
+            raise ValueError(f"the schema has {len(schema)} features, the model {len(own)}")
+        return schema
 
     def need_cells(self, what: str, engines: Iterable[str] = ()) -> None:
         """Raise `TypeError` if the model was not read; `engines` are those that can ask it."""
@@ -258,7 +250,7 @@ class ReadModel:
         if not self.refereed or self._vouched(codes):
             return
         theirs = float(self._asked(codes)[self.wanted_at])
-        if abs(theirs - confidence) > tolerance(self.model, codes[None])[0]:
+        if abs(theirs - confidence) > self.apart(codes):
             raise RuntimeError(
                 f"the library says {theirs!r} of an option where its model as read says "
                 f"{confidence!r}; please report this"
@@ -296,7 +288,7 @@ class ReadModel:
 
     def apart(self, codes: Floats) -> float:
         """How far the library's confidence at a row may be from that of the model as read."""
-        return float(tolerance(self.model, codes[None])[0])
+        return float(self.model.apart(codes[None])[0])
 
     def _vouched(self, codes: Floats) -> bool:
         """Whether a row is a sum of terms that the library was asked about."""
@@ -350,22 +342,18 @@ def noisy_table(codes: Floats, schema: Schema) -> pd.DataFrame:
 
 def _refuse_unfitted(model: Any) -> None:
     """Refuse an estimator that was not fitted; one of no known convention is believed to be."""
-    fitted = getattr(model, "is_fitted", lambda: True)()  # CatBoost's name for it
-    if not fitted or not (hasattr(model, "classes_") or _is_fitted(model)):
-        raise ValueError(f"model is {type(model).__name__}, which has not learnt yet: call fit")
-
-
-def _is_fitted(model: Any) -> bool:
     from sklearn.base import BaseEstimator
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
+    fitted = getattr(model, "is_fitted", lambda: True)()  # CatBoost's name for it
     try:
-        if isinstance(model, BaseEstimator):
+        if isinstance(model, BaseEstimator) and not hasattr(model, "classes_"):
             check_is_fitted(model)
     except NotFittedError:
-        return False
-    return True
+        fitted = False
+    if not fitted:
+        raise ValueError(f"model is {type(model).__name__}, which has not learnt yet: call fit")
 
 
 def _wrapped(model: Any) -> str:

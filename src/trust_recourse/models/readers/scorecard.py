@@ -21,6 +21,7 @@ import io
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -51,13 +52,11 @@ class CsvLine(NamedTuple):
     def amount(self, column: str, blank: float = math.nan) -> float:
         """A finite number, or what a blank stands for."""
         word = self.words.get(column, "")
-        try:
+        with suppress(ValueError):
             found = float(word or blank) if word.isascii() and "_" not in word else math.nan
-        except ValueError:
-            found = math.nan
-        if not math.isfinite(found):
-            raise self.fault(f"{column}: given {word!r}, expected a number, with a point")
-        return found
+            if math.isfinite(found):
+                return found
+        raise self.fault(f"{column}: given {word!r}, expected a number, with a point")
 
 
 class Scorecard(NamedTuple):
@@ -86,12 +85,12 @@ def opened(data: bytes) -> Scorecard:
     first = text.partition("\n")[0]
     rows = csv.reader(io.StringIO(text), delimiter=max(",;\t", key=first.count), strict=True)
     try:
-        return _lines(rows)
+        return Scorecard(tuple(_lines(rows)))
     except csv.Error as error:
         raise UnreadableError(f"line {rows.line_num}: {error}") from None
 
 
-def _lines(rows: Any) -> Scorecard:
+def _lines(rows: Any) -> list[CsvLine]:
     head = [name.strip().lower().replace(" ", "_") for name in next(rows, [])]
     if unknown := [name for name in head if name not in COLUMNS]:
         raise UnreadableError(
@@ -111,7 +110,7 @@ def _lines(rows: Any) -> Scorecard:
             lines.append(line)
     if len(lines) > MOST_LINES:
         raise UnreadableError(f"{len(lines):,} lines; at most {MOST_LINES:,} are read")
-    return Scorecard(tuple(lines))
+    return lines
 
 
 def read(card: Scorecard, schema: Schema) -> tuple[Additive, None]:
@@ -126,12 +125,9 @@ def read(card: Scorecard, schema: Schema) -> tuple[Additive, None]:
     if absent := [name for name in schema.names if not by_name[name]]:
         raise UnreadableError(f"no line for {some(absent)}: a feature without points has one of 0")
     base, factor = _scaling({n: by_name[n] for n in SETTINGS if n not in schema})
-    edges, points, slopes = [], [], []
-    for feature in schema:
-        cuts, lines = _cells(feature, by_name[feature.name])
-        edges.append(cuts)
-        points.append([line.amount("points") / factor for line in lines])
-        slopes.append([line.amount("per_unit", 0.0) / factor for line in lines])
+    edges, lines = zip(*(_cells(each, by_name[each.name]) for each in schema), strict=True)
+    points = [[line.amount("points") / factor for line in of] for of in lines]
+    slopes = [[line.amount("per_unit", 0.0) / factor for line in of] for of in lines]
     try:
         made = Additive(schema, edges, points, slopes=slopes, base=base, classes=card.classes_)
     except ValueError as error:
@@ -163,8 +159,9 @@ def _cells(feature: Feature, lines: list[CsvLine]) -> tuple[list[float], list[Cs
     """The edges of a feature's cells, and the line of each, that of missing values last."""
     if feature.kind in NUMBERS:
         missing = [line for line in lines if _value(line).lower() == "missing"]
-        bins = sorted((_bin(feature, line) for line in lines if line not in missing), key=_low)
-        edges, known = _edges(feature, _whole(feature, bins)), [each.line for each in bins]
+        bins = [_bin(feature, line) for line in lines if line not in missing]
+        bins.sort(key=lambda each: (each.low, each.high, each.low_in))
+        edges, known = _edges(feature, bins), [each.line for each in bins]
     else:
         known, missing = _values(feature, lines)
         cut = feature.kind != "category"
@@ -192,45 +189,24 @@ def _bin(feature: Feature, line: CsvLine) -> Bin:
         raise line.fault(
             f"{feature.name!r} is a number: expected from and to, or a bin as [20, 30)"
         )
+    left, low, high, right = "[", line.words.get("from", ""), line.words.get("to", ""), ")"
     if word:
         found = INTERVAL.fullmatch(word)
         if found is None:
             raise line.fault(f"bin {word!r}: expected one such as [20, 30), (5, inf) or missing")
         left, low, high, right = found.groups()
-        made = Bin(
-            _end(line, low, -math.inf), left == "[", _end(line, high, math.inf), right == "]", line
-        )
-    else:
-        low, high = (line.words.get(name, "") for name in ("from", "to"))
-        made = Bin(_end(line, low, -math.inf), True, _end(line, high, math.inf), False, line)
+    ends = _end(line, low, -math.inf), _end(line, high, math.inf)
+    made = Bin(ends[0], left == "[", ends[1], right == "]", line)
     if not made.low < made.high and not (made.low == made.high and made.low_in and made.high_in):
         raise line.fault(f"from {made.low:g} to {made.high:g}: there is nothing between them")
     return made
 
 
 def _end(line: CsvLine, word: str, without: float) -> float:
-    if not word:
-        return without
-    try:
-        found = float(word)
-    except ValueError:
-        found = math.nan
-    if math.isnan(found):
-        raise line.fault(f"end {word!r}: expected a number, or a blank where there is none")
-    return found
-
-
-def _low(each: Bin) -> tuple[float, float, bool]:
-    return each.low, each.high, each.low_in
-
-
-def _whole(feature: Feature, bins: list[Bin]) -> list[Bin]:
-    """Bins of whole numbers that say `0 to 4, 5 to 9` have both of their ends."""
-    gaps = [b.low - a.high for a, b in pairwise(bins)]
-    plain = all(each.low_in and not each.high_in for each in bins)
-    if feature.kind == "integer" and plain and gaps and all(gap == 1 for gap in gaps):
-        return [each._replace(high_in=True) for each in bins]
-    return bins
+    with suppress(ValueError):
+        if not math.isnan(found := float(word or without)):
+            return found
+    raise line.fault(f"end {word!r}: expected a number, or a blank where there is none")
 
 
 def _edges(feature: Feature, bins: list[Bin]) -> list[float]:
@@ -244,6 +220,10 @@ def _edges(feature: Feature, bins: list[Bin]) -> list[float]:
                 f"{feature.name!r}: a gap, no bin for values {side} {end:g}; leave the end blank "
                 "where this one holds for all of them"
             )
+    # bins of whole numbers that say `0 to 4, 5 to 9` have both of their ends
+    plain = feature.kind == "integer" and all(b.low_in and not b.high_in for b in bins)
+    if plain and len(bins) > 1 and all(b.low - a.high == 1 for a, b in pairwise(bins)):
+        bins = [each._replace(high_in=True) for each in bins]
     return [_edge(feature, a, b) for a, b in pairwise(bins)]
 
 
@@ -290,9 +270,7 @@ def _values(feature: Feature, lines: Iterable[CsvLine]) -> tuple[list[CsvLine], 
 
 
 def _codes(feature: Feature, line: CsvLine) -> Iterator[float]:
-    word = _value(line)
-    for part in word.split("|"):
-        text = part.strip()
+    for text in map(str.strip, _value(line).split("|")):
         try:
             if text.lower() == "missing" and "missing" not in map(str, feature.values):
                 yield math.nan

@@ -7,9 +7,7 @@ order, so that its own last digits vary).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from io import BytesIO
 from typing import Any
 from zipfile import ZipFile
@@ -22,15 +20,15 @@ from trust_recourse.io.extras import needed
 from trust_recourse.io.wording import some
 from trust_recourse.models.readers.columns import (
     Chosen,
-    Columns,
+    ModelColumns,
     Nodes,
     UnreadableError,
     bits,
+    by_class,
     last_left,
     rows,
 )
-from trust_recourse.models.readers.fitted_state import attributes, state_of
-from trust_recourse.models.sums.classes import ClassSums, summed_apart
+from trust_recourse.models.sums.classes import ClassSums, summed
 from trust_recourse.models.sums.ensemble import Link, SumModel
 from trust_recourse.schema import Schema
 
@@ -76,7 +74,7 @@ def opened(data: bytes) -> Any:
     return io.loads(data, trusted=list(_TRUSTED))
 
 
-def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, Columns]:
+def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, ModelColumns]:
     """The same model as a sum of trees, and what the library sees of rows."""
     if getattr(model, "n_outputs_", 1) != 1:
         raise UnreadableError(f"the model has {model.n_outputs_} outputs; only one can be read")
@@ -88,16 +86,11 @@ def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, Columns]:
     if name == _BOOSTED:
         return _boosted(model, schema, classes)
     estimators = model.estimators_ if name in _FORESTS else [model]
-    columns = _columns(model, schema)
+    columns = ModelColumns.of(schema, _names(model), model.n_features_in_, {})
     link = Link(False, len(estimators))
     trees = [columns.tree(_nodes(each.tree_, each.tree_.value[:, 0, :])) for each in estimators]
-    if len(classes) > 2:
-        each_class = [
-            [replace(tree, value=tree.value[:, k : k + 1]) for tree in trees]
-            for k in range(len(classes))
-        ]
-        return summed_apart(schema, classes, each_class, link, softmax=False), columns
-    return SumModel(schema, classes, tuple(trees), 0.0, link), columns
+    each = [trees] if len(classes) == 2 else by_class(trees, len(classes))
+    return summed(schema, classes, each, link, softmax=False), columns
 
 
 def predict_proba(model: Any, X: Any) -> Floats:
@@ -107,22 +100,20 @@ def predict_proba(model: Any, X: Any) -> Floats:
     return np.asarray(alone.predict_proba(rows(X, _names(model))))
 
 
-def fitted_state(model: Any) -> Any:
+def fitted_parts(model: Any) -> list[Any]:
     """What is read of it: of trees all nodes and values."""
     name = type(model).__name__
-    known = attributes(model, "classes_", "feature_names_in_", "n_features_in_")
+    known = [model.classes_, getattr(model, "feature_names_in_", None), model.n_features_in_]
     if name == _HISTOGRAM:
         trees = [[each.nodes, each.raw_left_cat_bitsets] for of in model._predictors for each in of]
-        return known, state_of(trees), attributes(model, "_baseline_prediction", "_preprocessor")
+        return [*known, trees, model._baseline_prediction, model._preprocessor]
     estimators = [model] if name in _TREES else np.ravel(model.estimators_).tolist()
     trees = [each.tree_.__getstate__() for each in estimators]
-    return known, state_of(trees), attributes(model, "init_", "learning_rate", "loss")
-
-
-def _columns(
-    model: Any, schema: Schema, categories: Mapping[int, Sequence[Any]] | None = None
-) -> Columns:
-    return Columns.of(schema, _names(model), model.n_features_in_, categories or {})
+    return [
+        *known,
+        trees,
+        *(getattr(model, each, None) for each in ("init_", "learning_rate", "loss")),
+    ]
 
 
 def _names(model: Any) -> list[str] | None:
@@ -140,7 +131,7 @@ def _nodes(tree: Any, value: Floats) -> Nodes:
     return Nodes(tree.feature, edge, missing, tree.children_left, tree.children_right, value)
 
 
-def _boosted(model: Any, schema: Schema, classes: Any) -> tuple[SumModel | ClassSums, Columns]:
+def _boosted(model: Any, schema: Schema, classes: Any) -> tuple[SumModel | ClassSums, ModelColumns]:
     start = model.init_
     if not (isinstance(start, str) or type(start).__name__ == "DummyClassifier"):
         raise UnreadableError(
@@ -150,43 +141,36 @@ def _boosted(model: Any, schema: Schema, classes: Any) -> tuple[SumModel | Class
         raise UnreadableError(
             f"column {blank[0]!r} may be blank in the schema, but {_BOOSTED} takes no blanks"
         )
-    columns = _columns(model, schema)
+    columns = ModelColumns.of(schema, _names(model), model.n_features_in_, {})
     rate = model.learning_rate
-    steps = [
+    trees = [
         [columns.tree(_nodes(each.tree_, rate * each.tree_.value[:, 0, :])) for each in of]
         for of in model.estimators_.T
     ]
     bases = model._raw_predict_init(np.zeros((1, model.n_features_in_)))[0].tolist()
     link = Link(True, scale=2.0 if model.loss == "exponential" else 1.0)
-    if len(classes) > 2:
-        return summed_apart(schema, classes, steps, link, bases), columns
-    return SumModel(schema, classes, tuple(steps[0]), bases[0], link), columns
+    return summed(schema, classes, trees, link, bases), columns
 
 
 # ---------------------------------------------------------------- histogram gradient boosting
 
 
-def _histogram(model: Any, schema: Schema, classes: Any) -> tuple[SumModel | ClassSums, Columns]:
+def _histogram(
+    model: Any, schema: Schema, classes: Any
+) -> tuple[SumModel | ClassSums, ModelColumns]:
     order, categories = np.arange(model.n_features_in_), {}
     if model._preprocessor is not None:  # puts the columns of categories first, as numbers
         order = np.argsort(~model.is_categorical_, kind="stable")
         known = model._preprocessor.named_transformers_["encoder"].categories_
-        categories = {int(order[at]): _labels(each) for at, each in enumerate(known)}
-    columns = _columns(model, schema, categories)
+        values = [np.asarray(each, object)[~pd.isna(each)].tolist() for each in known]
+        categories = {int(order[at]): each for at, each in enumerate(values)}
+    columns = ModelColumns.of(schema, _names(model), model.n_features_in_, categories)
     trees = [
         [columns.tree(_histogram_nodes(predictor, order)) for predictor in of]
         for of in zip(*model._predictors, strict=True)
     ]
     bases = np.ravel(model._baseline_prediction).tolist()
-    if len(classes) > 2:
-        return summed_apart(schema, classes, trees, Link(True), bases), columns
-    return SumModel(schema, classes, tuple(trees[0]), bases[0], Link(True)), columns
-
-
-def _labels(categories: Any) -> Sequence[Any]:
-    """The values of a column of categories; a blank, the last if there is one, is none of them."""
-    found: list[Any] = np.asarray(categories, object)[~pd.isna(categories)].tolist()
-    return found
+    return summed(schema, classes, trees, Link(True), bases), columns
 
 
 def _histogram_nodes(predictor: Any, order: Any) -> Nodes:

@@ -65,7 +65,10 @@ class People:
         n = len(next(iter(given.values())))
         kept = [(at, f) for at, f in enumerate(self.order) if f >= 0]
         names = None if self.names is None else [self.names[at] for at, _ in kept]
-        values = [given[f] if f in given else self._base(f, n) for _, f in kept]
+        values = [
+            given[f] if f in given else np.full(n, first_of(self.schema[f]), object)
+            for _, f in kept
+        ]
         if not any(listed(self.schema[f]) for _, f in kept):  # one block of numbers: by far faster
             block = np.empty((n, len(kept)))
             for column, each in zip(block.T, values, strict=True):
@@ -91,10 +94,6 @@ class People:
         """Rows as any table has them."""
         return self({f: X[name].to_numpy(object) for f, name in enumerate(self.schema.names)})
 
-    def _base(self, f: int, n: int) -> NDArray[Any]:
-        feature = self.schema[f]
-        return np.full(n, labels(feature)[0] if listed(feature) else 0.0, object)
-
     def _column(self, f: int, values: NDArray[Any], index: pd.Index[Any]) -> pd.Series[Any]:
         if not listed(self.schema[f]):
             return pd.Series(_numbers(values), index)
@@ -105,6 +104,11 @@ class People:
         known = {type(value) for value in _values(self.schema[f])}
         mixed = blank is None or str in known or known == {bool, type(None)}
         return column if mixed else column.infer_objects()
+
+
+def first_of(feature: Feature) -> Any:
+    """The first of the values that a feature lists, or 0."""
+    return labels(feature)[0] if listed(feature) else 0.0
 
 
 def _numbers(values: NDArray[Any]) -> Floats:
@@ -223,23 +227,16 @@ def _seen(stage: Stage, column: Ints, x: Floats) -> Floats:
     column is asked at the float before it.
     """
     feature = np.array([stage.columns[j].feature for j in column.tolist()])
-    x = np.where(_declared_missing(stage.schema, feature, x), np.nextafter(x, -np.inf), x)
     rank = np.zeros(len(column), np.int64)
-    for f in np.unique(feature):
-        rank[feature == f] = np.arange((feature == f).sum())
-    given = {f: np.zeros(rank.max() + 1) for f in np.unique(feature).tolist()}
-    for f, values in given.items():
-        values[rank[feature == f]] = x[feature == f]
-    return np.asarray(stage.at(given)[rank, column], float)
-
-
-def _declared_missing(schema: Schema, feature: Ints, x: Floats) -> NDArray[np.bool_]:
-    """Which values of these features are codes of what is missing."""
-    found = np.zeros(len(x), bool)
+    given = {}
     for f in np.unique(feature).tolist():
-        codes = [code for code in schema[f].missing if code is not None]
-        found |= (feature == f) & np.isin(x, codes)
-    return found
+        own = x[feature == f]
+        rank[feature == f] = np.arange(len(own))
+        codes = [code for code in stage.schema[f].missing if code is not None]
+        given[f] = np.where(np.isin(own, codes), np.nextafter(own, -np.inf), own)
+    rows = max(map(len, given.values()))
+    padded = {f: np.append(own, np.zeros(rows - len(own))) for f, own in given.items()}
+    return np.asarray(stage.at(padded)[rank, column], float)
 
 
 def at_ends(stage: Stage) -> list[Floats]:
@@ -312,15 +309,13 @@ def _side_by_side(stage: Stage, step: Any, branches: Sequence[tuple[str, Any, An
         if isinstance(inner, str) and inner == "drop":
             continue
         done = walked(_chosen(stage, step, list(places)), name, inner)
-        columns += [_weighed(column, weights.get(name)) for column in done.columns]
+        by = weights.get(name, 1.0)
+        columns += [
+            column._replace(offset=column.offset * by, slope=column.slope * by)
+            for column in done.columns
+        ]
         nones |= done.nones
     return _with(stage, step, columns, nones)
-
-
-def _weighed(column: PipelineColumn, by: float | None) -> PipelineColumn:
-    if by is None:
-        return column
-    return column._replace(offset=column.offset * by, slope=column.slope * by)
 
 
 def _chosen(stage: Stage, step: Any, places: list[int]) -> Stage:
@@ -354,21 +349,16 @@ def _scaled(stage: Stage, name: str, step: Any) -> Stage:
         column._replace(offset=column.offset * a + b, slope=column.slope * a)
         for column, a, b in zip(stage.columns, factor.tolist(), shift.tolist(), strict=True)
     ]
-    for column, a, b in zip(columns, factor, shift, strict=True):
-        if not (np.isfinite(a) and np.isfinite(b)):
-            raise UnreadableError(
-                f"step {name!r}: it has learnt no number for the column of "
-                f"{stage.schema.names[column.feature]!r}"
-            )
-    if not getattr(step, "clip", False):
-        return _with(stage, step, columns)
-    return _clipped(stage, step, columns)
-
-
-def _clipped(stage: Stage, step: Any, columns: Sequence[PipelineColumn]) -> Stage:
-    """A piece is cut where it leaves the range, and a constant beyond."""
-    low, high = getattr(step, "feature_range", (-1.0, 1.0))
+    if len(unlearnt := np.flatnonzero(~np.isfinite(factor) | ~np.isfinite(shift))):
+        raise UnreadableError(
+            f"step {name!r}: it has learnt no number for the column of "
+            f"{stage.schema.names[columns[unlearnt[0]].feature]!r}"
+        )
     whole = _with(stage, step, columns)
+    if not getattr(step, "clip", False):
+        return whole
+    # a piece is cut where it leaves the range, and a constant beyond
+    low, high = getattr(step, "feature_range", (-1.0, 1.0))
     cuts = cuts_at(whole, [np.array([low, np.nextafter(high, -np.inf)])] * len(columns))
     whole = replace(whole, columns=tuple(map(recut, columns, cuts)))
     return replace(
@@ -467,12 +457,11 @@ def _coded(stage: Stage, code: Any) -> tuple[Stage, list[Any]]:
     none = [np.zeros(len(column.slope), bool) for column in stage.columns]
     if isinstance(code, str) or pd.isna(code):
         return stage, none
-    levels = [
-        np.empty(0)
-        if _missing(stage.schema, column, code)
-        else np.array([np.nextafter(code, -np.inf), code])
-        for column in stage.columns
-    ]
+    levels = []
+    for column in stage.columns:
+        same = len(column.edges) == 0 and column.slope[0] == 1 and column.offset[0] == 0
+        known = same and code in stage.schema[column.feature].missing  # no number has it
+        levels.append(np.empty(0) if known else np.array([np.nextafter(code, -np.inf), code]))
     cut = map(recut, stage.columns, cuts_at(stage, levels))
     stage = replace(stage, columns=tuple(cut))
     return stage, [ends == code for ends in at_ends(stage)]
@@ -485,12 +474,6 @@ def _marks(stage: Stage, coded: Sequence[Any], places: Sequence[int]) -> list[Pi
         _merged(_replaced(recut(each, stage.columns[j].edges), coded[j] | True, coded[j] * 1.0))
         for each, j in zip(flat, places, strict=True)
     ]
-
-
-def _missing(schema: Schema, column: PipelineColumn, code: float) -> bool:
-    """Whether a code means missing to the schema already, so that no known number has it."""
-    same = len(column.edges) == 0 and column.slope[0] == 1 and column.offset[0] == 0
-    return bool(same and code in schema[column.feature].missing)
 
 
 def _encoded(stage: Stage, name: str, step: Any) -> Stage:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from functools import partial
 from hashlib import sha256
 from itertools import pairwise
 from typing import Any
@@ -21,15 +22,15 @@ from trust_recourse.io.wording import some
 from trust_recourse.models.readers import ubjson
 from trust_recourse.models.readers.columns import (
     Chosen,
-    Columns,
+    ModelColumns,
     Nodes,
     UnreadableError,
+    declared,
     last_left,
     preorder,
     rows,
 )
-from trust_recourse.models.readers.fitted_state import attributes
-from trust_recourse.models.sums.classes import ClassSums, summed_apart
+from trust_recourse.models.sums.classes import ClassSums, summed
 from trust_recourse.models.sums.ensemble import Link, SumModel, listed
 from trust_recourse.schema import Feature, Schema
 
@@ -40,6 +41,7 @@ PER_NODE = (
     "split_conditions", "split_indices", "split_type", "sum_hessian",
 )  # fmt: skip
 NAMES = ("XGBClassifier", "XGBRFClassifier", "Booster")
+_declared = partial(declared, library="XGBoost")
 _LEAST = float(np.float32(-88.7))  # its logistic function takes no sum below
 
 
@@ -109,19 +111,7 @@ def _refuse_tree(tree: Any, columns: int) -> None:
         _declared("categories_segments", first, 0, len(codes) - int(size))
 
 
-def _declared(name: str, given: Any, least: int, most: int) -> int:
-    """A number that a file declares, within what it holds."""
-    number = int(given)
-    if not least <= number <= most:
-        expected = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-        raise UnreadableError(
-            f"XGBoost: the file declares {name}={number:,}; expected {expected}, by what it holds. "
-            "Save the model again"
-        )
-    return number
-
-
-def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, Columns]:
+def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, ModelColumns]:
     """The same model as a sum of trees, and what the library sees of rows."""
     booster = _booster(model)
     whole = json.loads(booster.save_raw("json"))
@@ -140,38 +130,36 @@ def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, Columns]:
     many = max(int(learner["learner_model_param"]["num_class"]), 2)
     classes = np.asarray(getattr(model, "classes_", range(many)))
     sums, bases = [columns.tree(_nodes(tree)) for tree in trees], _base_margin(booster, whole, n)
-    if many > 2:
-        places = ensemble["tree_info"][: len(sums)]
-        each = [[t for t, at in zip(sums, places, strict=True) if at == k] for k in range(many)]
-        return summed_apart(schema, classes, each, Link(True), bases, "float32"), columns
-    link = Link(True, least=_LEAST)
-    return SumModel(schema, classes, tuple(sums), bases[0], link, "float32"), columns
+    if many == 2:
+        link = Link(True, least=_LEAST)
+        return summed(schema, classes, [sums], link, bases, "float32"), columns
+    places = ensemble["tree_info"][: len(sums)]
+    each = [[t for t, at in zip(sums, places, strict=True) if at == k] for k in range(many)]
+    return summed(schema, classes, each, Link(True), bases, "float32"), columns
 
 
-def columns_of(model: Any, schema: Schema) -> Columns:
+def columns_of(model: Any, schema: Schema) -> ModelColumns:
     """What the library sees of rows."""
     return _columns(json.loads(_booster(model).save_raw("json"))["learner"], schema)
 
 
-def _columns(learner: dict[str, Any], schema: Schema) -> Columns:
+def _columns(learner: dict[str, Any], schema: Schema) -> ModelColumns:
     n, kind = int(learner["learner_model_param"]["num_feature"]), learner["gradient_booster"]
     cats = kind.get("gbtree", kind)["model"].get("cats")  # dart has its trees a level deeper
-    return Columns.of(schema, learner["feature_names"] or None, n, _categories(cats))
+    return ModelColumns.of(schema, learner["feature_names"] or None, n, _categories(cats))
 
 
-def fitted_state(model: Any) -> Any:
+def fitted_parts(model: Any) -> list[Any]:
     """All that its file would hold, and where its best round is."""
     whole = sha256(_booster(model).save_raw("ubj")).digest()
-    return whole, attributes(model, "best_iteration", "classes_")
+    return [whole, getattr(model, "best_iteration", None), getattr(model, "classes_", None)]
 
 
 def predict_proba(model: Any, X: Any) -> Floats:
     """What the library says of rows."""
     booster = _booster(model)
     X = rows(X, booster.feature_names)
-    if booster is not model:
-        return np.asarray(model.predict_proba(X)).astype(float)
-    said = booster.inplace_predict(X)
+    said = booster.inplace_predict(X) if booster is model else model.predict_proba(X)
     both = said if said.ndim == 2 else np.column_stack([np.float32(1) - said, said])
     return np.asarray(both).astype(float)
 
@@ -214,14 +202,16 @@ def _categories(cats: dict[str, Any] | None) -> dict[int, Sequence[Any]]:
 
 def _refuse_unknown(feature: Feature, known: Sequence[Any]) -> None:
     """The library itself refuses rows with such a value."""
-    strange = [each for each in (*feature.values, *feature.missing) if each not in (None, *known)]
-    if listed(feature) and any(not str(label).isascii() for label in feature.values):
+    if not listed(feature):
+        return
+    if cut := [label for label in feature.values if not str(label).isascii()]:
         raise UnreadableError(
             f"XGBoost, column {feature.name!r}: it cuts labels beyond ASCII when it stores them, "
-            f"and the schema has {next(v for v in feature.values if not str(v).isascii())!r}; "
-            "write it in ASCII, in the rows that the model learns from and in the schema"
+            f"and the schema has {cut[0]!r}; write it in ASCII, in the rows that the model learns "
+            "from and in the schema"
         )
-    if listed(feature) and strange:
+    strange = [each for each in (*feature.values, *feature.missing) if each not in (None, *known)]
+    if strange:
         raise UnreadableError(
             f"XGBoost, column {feature.name!r}: the schema has the value {strange[0]!r}, which the "
             f"model was not learnt on; expected only {some(known)}"

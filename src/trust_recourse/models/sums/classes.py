@@ -158,7 +158,7 @@ class ClassSums:
         return sha256("\n".join(parts).encode()).hexdigest()
 
 
-def summed_apart(
+def summed(
     schema: Schema,
     classes: NDArray[Any],
     trees: Sequence[Sequence[Tree]],
@@ -167,14 +167,17 @@ def summed_apart(
     arithmetic: Literal["float32", "float64"] = "float64",
     *,
     softmax: bool = True,
-) -> ClassSums:
-    """A model of several classes, each with trees of its own."""
+) -> SumModel | ClassSums:
+    """A model of two classes, which has one sum of trees, or of several, which have one each."""
+    bases = bases or [0.0] * len(trees)
+    if len(trees) == 1:
+        return SumModel(schema, classes, tuple(trees[0]), bases[0], link, arithmetic)
     if len(classes) != len(trees):
         raise UnreadableError(f"it has {len(classes)} classes, and sums for {len(trees)}")
     if not all(trees):
         raise UnreadableError("a class has no trees")
-    each = zip(trees, bases or [0.0] * len(trees), strict=True)
     rest = np.array([0, 1])
+    each = zip(trees, bases, strict=True)
     models = (SumModel(schema, rest, tuple(of), base, link, arithmetic) for of, base in each)
     return ClassSums(tuple(models), classes, softmax)
 

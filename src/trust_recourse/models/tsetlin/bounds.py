@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trust_recourse import _native
-from trust_recourse.io.arrays import Floats, Ints
+from trust_recourse.io.arrays import Floats
 from trust_recourse.models.grid import Grid
 from trust_recourse.models.kernel import Guess, Kernel
 
@@ -99,7 +99,11 @@ class ClauseBounds(Kernel):
 
         Where there are fewer of one sign, clauses that never fire fill in.
         """
-        order = _by_sign(weights)
+        signs = np.flatnonzero(weights > 0.0), np.flatnonzero(weights < 0.0)
+        places = np.full((2, max(1, *map(len, signs))), len(weights))  # where one that fills in is
+        for row, those in zip(places, signs, strict=True):
+            row[: len(those)] = those
+        order = places.ravel()
         factors = np.column_stack([factors, np.ones(len(factors))])[:, order]
         empty, weights = np.append(empty, 1.0)[order], np.append(weights, 0.0)[order]
         features = len(grid.sizes)
@@ -137,15 +141,6 @@ def _line(
     rounding += error / width
     line = np.append(weights, base - lowest) / width
     return Scale(LINEAR, (line, np.array([rounding]), np.empty(0)), lowest, width, rounding)
-
-
-def _by_sign(weights: Floats) -> Ints:
-    """The places of weights above 0, then of those below, as many; one more place fills in."""
-    signs = np.flatnonzero(weights > 0.0), np.flatnonzero(weights < 0.0)
-    found = np.full((2, max(1, *map(len, signs))), len(weights))
-    for row, places in zip(found, signs, strict=True):
-        row[: len(places)] = places
-    return found.ravel()
 
 
 def _runs(table: Floats, extreme: np.ufunc) -> Floats:

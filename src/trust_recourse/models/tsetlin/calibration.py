@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 from sklearn.base import clone
 
+from trust_recourse.io.arrays import Floats
 from trust_recourse.io.frames import as_pandas
 from trust_recourse.models.floats import first_float, last_float_before
 
@@ -33,7 +34,7 @@ CALIBRATION_FOLDS = 5
 HOTTEST = 20.0  # and its inverse the coldest
 
 
-def temperature(scores: NDArray[np.float64], y: NDArray[Any]) -> float:
+def temperature(scores: Floats, y: NDArray[Any]) -> float:
     """That of the least log-loss, of scores (n, classes) of rows the machine has not seen.
 
     n rows never show that a chance is 0 or 1: each counts a little as one of any class.
@@ -68,11 +69,11 @@ class Calibrator:
     """
 
     method: Method
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
+    x: Floats
+    y: Floats
 
     @classmethod
-    def fit(cls, method: Method, raw: NDArray[np.float64], y: NDArray[Any]) -> Calibrator:
+    def fit(cls, method: Method, raw: Floats, y: NDArray[Any]) -> Calibrator:
         """Fit on raw confidences of rows the machine has not seen, and their classes, 0 or 1."""
         if method == "isotonic":
             from sklearn.isotonic import IsotonicRegression
@@ -90,7 +91,7 @@ class Calibrator:
             slope, offset = 0.0, float(np.log(rate / (1 - rate)))
         return cls(method, np.array([slope]), np.array([offset]))
 
-    def __call__(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
+    def __call__(self, raw: Floats) -> Floats:
         """Calibrated confidence."""
         if self.method == "isotonic":
             return np.asarray(np.interp(raw, self.x, self.y))
@@ -117,16 +118,16 @@ def calibrate(
     method = model.calibration
     if method is None:
         return None, 1.0
-    if method == "temperature":
-        scores = np.zeros((len(target), len(model.classes_)))
-        for held, machine, rows in _folds(model, X, y, target, rng):
-            found = machine.totals(machine.schema_.encode(rows))
-            scores[held, -found.shape[1] :] = found
-        return None, temperature(scores, np.asarray(target, np.int64))
-    raw = np.empty(len(target))
+    scores = np.zeros((len(target), len(model.classes_)))
     for held, machine, rows in _folds(model, X, y, target, rng):
-        raw[held] = machine.raw_confidence(rows)
-    return Calibrator.fit(method, raw, target), 1.0
+        if method == "temperature":
+            found = machine.totals(machine.schema_.encode(rows))
+        else:
+            found = machine.raw_confidence(rows)[:, None]
+        scores[held, -found.shape[1] :] = found
+    if method == "temperature":
+        return None, temperature(scores, np.asarray(target, np.int64))
+    return Calibrator.fit(method, scores[:, -1].copy(), target), 1.0
 
 
 def _folds(

@@ -8,26 +8,27 @@ contradict each other for sure never fires, so it holds nowhere.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from trust_recourse import _native
+from trust_recourse.io.arrays import Bools, Cells, Floats, Ints
+from trust_recourse.models.attribution import Attribution, Words
+from trust_recourse.models.grid import Grid
+from trust_recourse.models.log_mean import by_feature
 from trust_recourse.models.statements import all_of, statement
-from trust_recourse.models.tsetlin import inference
 from trust_recourse.models.tsetlin.links import ClauseLink, Logistic
 from trust_recourse.models.tsetlin.literals import Literals
 from trust_recourse.schema import Schema
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Cells = NDArray[np.int32]
-
 STATED = 0.5  # of a feature's greatest factor: from there on a clause states the cell
 LEAST_SHOWN = 0.005  # literals of less inclusion are not named beside a rule
+SCORE = Words("log-odds", "rule", "rules", "log-odds of the class against the others")
 SHOWN_LITERALS = 4  # the strongest literals named beside a rule
 
 
@@ -37,7 +38,7 @@ class Clauses:
 
     literals: Literals
     inclusion: Floats  # (C, 2o)
-    polarity: NDArray[np.int64]
+    polarity: Ints
     votes_for: tuple[Any, ...]  # each clause's class
     dominance: Floats  # mean firing over the rows learnt from: of class 1 less of class 0
     factors: Floats  # (Σ cells, C)
@@ -93,7 +94,7 @@ class Clauses:
 
     def true(self, cells: Cells) -> Bools:
         """(n, 2o): whether each literal holds, negations last."""
-        return inference.literal_rows(cells, self.literals.layout)
+        return _native.literal_rows(cells, self.literals.layout)
 
     # ------------------------------------------------------------ words
 
@@ -138,3 +139,76 @@ class Clauses:
         if isinstance(self.link, Logistic):
             table["weight"] = self.link.weights
         return pd.DataFrame(table, index=pd.RangeIndex(len(self.empty), name="clause"))
+
+
+@dataclass(frozen=True, eq=False)
+class RuleParts(Attribution):
+    """The rules of one bank term by term; one that weighs nothing adds nothing.
+
+    A rule adds w p q, and q + E is a product of a factor of each feature, whose change splits over
+    these by their logarithmic mean, see `trust_recourse.models.log_mean`.
+    """
+
+    clauses: Clauses
+
+    @classmethod
+    def of(cls, clauses: Clauses) -> RuleParts:
+        """Those of the clauses of a logistic link."""
+        assert isinstance(clauses.link, Logistic)
+        return cls(clauses.literals.grid, SCORE, clauses.link.intercept, 1.0, clauses)
+
+    @property
+    def _signed(self) -> Floats:
+        assert isinstance(self.clauses.link, Logistic)
+        return self.clauses.link.signed
+
+    @cached_property
+    def uses(self) -> Bools:
+        """(C, F): whether a rule that weighs something depends on a feature."""
+        return np.ascontiguousarray(self.clauses.depends.T)
+
+    def at(self, codes: Floats) -> Floats:
+        """(C,): w p q."""
+        grid: Grid = self.clauses.literals.grid
+        q = _native.firing(
+            grid.cells(codes[None]), grid.first_cell, self.clauses.factors, self.clauses.empty
+        )
+        return np.asarray(self._signed * q[0])
+
+    def shares(self, a: Floats, b: Floats) -> Floats:
+        """(C, F): each rule's change by features."""
+        cells = self.clauses.literals.grid.cells(np.stack([a, b]))
+        moved = by_feature(*self.clauses.factors_at(cells))
+        return np.ascontiguousarray((self._signed * moved).T)
+
+    def name(self, term: int) -> str:
+        """Its number."""
+        return f"rule {term}"
+
+    @property
+    def sentence(self) -> str:
+        """How rules make the score."""
+        return (
+            "Each rule that holds adds what it weighs to the score, or takes it away. What they "
+            "ask of each feature:"
+        )
+
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """Every rule that weighs something, the heaviest first."""
+        order = np.argsort(-np.abs(self._signed), kind="stable")
+        rows = [
+            [self.name(int(j)), self.clauses.words[j], f"{self._signed[j]:+.3f}"]
+            for j in order
+            if self._signed[j] != 0.0
+        ]
+        return ("rule", "holds where", self.words.score), rows
+
+    def conditions(self, terms: Sequence[int], a: Floats, b: Floats) -> list[str]:
+        """What each rule states, wherever one is."""
+        del a, b
+        return [self.clauses.words[term] for term in terms]
+
+    def worded(self, schema: Schema) -> RuleParts:
+        """The same with the labels and units of another schema of the same features."""
+        clauses = self.clauses.worded(schema)
+        return replace(self, grid=clauses.literals.grid, clauses=clauses)

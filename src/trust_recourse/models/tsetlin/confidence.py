@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -33,10 +34,8 @@ class MachineScore(Score):
     kernel: ClauseBounds
 
     def __init__(self, machine: FittedMachine, wanted: int) -> None:
-        self.machine, self.kernel, self.grid, self.wanted = (
-            machine, machine.kernel, machine.grid, wanted,
-        )  # fmt: skip
-        self.rises = wanted == 1
+        self.machine, self.wanted, self.rises = machine, wanted, wanted == 1
+        self.kernel, self.grid = machine.kernel, machine.grid
 
     def at(self, cells: Cells) -> Floats:
         """Confidence at rows of cells: the very floats of `predict_proba`."""
@@ -54,9 +53,13 @@ class MachineScore(Score):
 
     def interval(self, low: float, high: float) -> tuple[float, float]:
         """The numbers at which the confidence lies in [low, high]."""
-        if isinstance(self.machine.link, VoteLink):
-            return self.machine.raw_interval(*yes_interval(low, high, self.wanted))
-        return super().interval(low, high)
+        if not isinstance(self.machine.link, VoteLink):
+            return super().interval(low, high)
+        low, high = yes_interval(low, high, self.wanted)
+        if (calibrator := self.machine.calibrator) is None:
+            return low, high
+        least, most = calibrator.least_raw(low), calibrator.greatest_raw(high)
+        return (math.inf if least is None else least), (-math.inf if most is None else most)
 
 
 class MeanMachine:

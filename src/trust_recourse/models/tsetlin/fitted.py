@@ -7,7 +7,6 @@ clauses follow one another in all arrays.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -16,21 +15,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from trust_recourse.io.arrays import Cells, Floats
+from trust_recourse import _native
+from trust_recourse.io.arrays import Cells, Floats, Ints
 from trust_recourse.models.attribution import Attribution
 from trust_recourse.models.grid import Grid
 from trust_recourse.models.log_odds_margin import SumsMargin, softmax
 from trust_recourse.models.margin_attribution import MARGIN, MarginAttribution
 from trust_recourse.models.seam import Score
-from trust_recourse.models.tsetlin import inference
 from trust_recourse.models.tsetlin.bounds import ClauseBounds
 from trust_recourse.models.tsetlin.calibration import Calibrator
-from trust_recourse.models.tsetlin.clauses import Clauses
+from trust_recourse.models.tsetlin.clauses import Clauses, RuleParts
 from trust_recourse.models.tsetlin.confidence import MachineScore
 from trust_recourse.models.tsetlin.links import ClauseLink, Logistic, VoteLink, signs
 from trust_recourse.models.tsetlin.literals import Literals
 from trust_recourse.models.tsetlin.products import Products
-from trust_recourse.models.tsetlin.rule_parts import RuleParts
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +57,7 @@ class FittedMachine:
         return self.literals.grid
 
     @cached_property
-    def polarity(self) -> NDArray[np.int64]:
+    def polarity(self) -> Ints:
         """(K·C,): +1 for the class of the bank, −1 against it."""
         return signs(len(self.inclusion)).astype(np.int64)
 
@@ -130,7 +128,7 @@ class FittedMachine:
 
     def firing_at(self, cells: Cells) -> Floats:
         """The probability of each clause to fire at rows of cells, (n, K·C)."""
-        return inference.firing(cells, self.grid.first_cell, self.factors, self.empty)
+        return _native.firing(cells, self.grid.first_cell, self.factors, self.empty)
 
     def calibrated(self, raw: Floats) -> Floats:
         """The confidence that stands for a raw one; the same if there is no calibrator."""
@@ -145,13 +143,6 @@ class FittedMachine:
         if len(self.links) > 1:
             return softmax(self.products.at(cells))
         return both(self.confidence_at(cells))
-
-    def raw_interval(self, low: float, high: float) -> tuple[float, float]:
-        """The raw confidences whose calibrated value lies in [low, high]; empty if low > high."""
-        if self.calibrator is None:
-            return low, high
-        least, most = self.calibrator.least_raw(low), self.calibrator.greatest_raw(high)
-        return (math.inf if least is None else least), (-math.inf if most is None else most)
 
     # ------------------------------------------------------------ what is asked of a model
 

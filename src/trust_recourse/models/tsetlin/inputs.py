@@ -76,8 +76,8 @@ def check_settings(model: TsetlinClassifier) -> None:
             f"calibration='temperature' with link={model.link!r}: it divides log-odds, which "
             "link='logistic' has; of two classes take 'sigmoid' or 'isotonic' with this link"
         )
-    share = model.validation_fraction
-    if not isinstance(share, numbers.Real) or not 0 <= share < 1:
+    share = getattr(model, "validation_fraction", 0.0)
+    if not isinstance(share, numbers.Real) or not 0 <= share < 1:  # type: ignore[operator]
         raise ValueError(
             f"validation_fraction={share!r}; expected a share of the rows from 0 to below 1"
         )

@@ -3,6 +3,11 @@
     VoteLink   M = E[g(v)], v the vote, g tabulated at v = −C/2 … C/2: "margin" and "vote"
     Logistic   M = σ(R), R = b + Σ_j w_j p_j q_j, weights w ≥ 0, p_j the polarity of a clause
 
+Both map firing probabilities q, (n, C), to raw confidences of class 1, (n,): a row's is its own,
+whatever other rows there are. `slopes` are ∂M/∂q_j, (n, C), and `mean_slopes` their means along the
+straight path between two rows of q, (C,); `without` is M if one clause were silent, (n, C), and
+`counts` the clauses that move M at all when they fire, (C,).
+
 M rises with every clause that votes for class 1 and falls with every other, whichever the link.
 Several classes have a sum R_k each, and the probability of a class is the softmax of these; the
 weights of all are fitted together.
@@ -10,7 +15,6 @@ weights of all are fitted together.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Self
@@ -18,9 +22,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.models.tsetlin import inference
+from trust_recourse import _native
+from trust_recourse.io.arrays import Bools, Floats, Ints
 
-Floats = NDArray[np.float64]
 Layout = tuple[Any, Any, Any, Any, int]
 
 TIE = 1e-13  # a confidence of one half but for rounding is a tie
@@ -31,42 +35,7 @@ MOST_ROWS = 200_000  # that weights are fitted on
 MOST_NUMBERS = 1 << 25  # of firing probabilities held for it
 
 
-class ClauseLink(ABC):
-    """The map from firing probabilities q, (n, C), to raw confidences of class 1."""
-
-    @abstractmethod
-    def raw(self, q: Floats) -> Floats:
-        """(n,): raw confidence; a row's is its own, whatever other rows there are."""
-
-    @abstractmethod
-    def raw_of(self, score: Floats) -> Floats:
-        """The raw confidence that a score stands for."""
-
-    @abstractmethod
-    def drawn(
-        self, cells: Any, layout: Layout, inclusion: Floats, n_passes: int, rng: Any
-    ) -> Floats:
-        """Raw confidence at rows of cells from passes that draw every automaton anew."""
-
-    @abstractmethod
-    def slopes(self, q: Floats) -> Floats:
-        """(n, C): ∂M/∂q_j."""
-
-    @abstractmethod
-    def mean_slopes(self, a: Floats, b: Floats) -> Floats:
-        """(C,): the mean of ∂M/∂q_j along the straight path between two rows of q."""
-
-    @abstractmethod
-    def without(self, q: Floats) -> Floats:
-        """(n, C): raw confidence if one clause were silent."""
-
-    @property
-    @abstractmethod
-    def counts(self) -> NDArray[np.bool_]:
-        """(C,): the clauses that move M at all when they fire."""
-
-
-class VoteLink(ClauseLink):
+class VoteLink:
     """The mean of a function g of the vote, which never falls."""
 
     def __init__(self, g: Floats) -> None:
@@ -82,7 +51,7 @@ class VoteLink(ClauseLink):
 
     def raw(self, q: Floats) -> Floats:
         """E[g(v)] by the law of the vote."""
-        m = inference.expectation(inference.vote_law(q), self.g)
+        m = _native.expectation(_native.vote_law(q), self.g)
         return np.clip(_tied(m), 0.0, 1.0)
 
     def raw_of(self, score: Floats) -> Floats:
@@ -93,11 +62,11 @@ class VoteLink(ClauseLink):
         self, cells: Any, layout: Layout, inclusion: Floats, n_passes: int, rng: Any
     ) -> Floats:
         """The paper's estimate: the mean of g(v) over the passes."""
-        return inference.monte_carlo(cells, layout, inclusion, self.g, n_passes, rng)
+        return _native.monte_carlo(cells, layout, inclusion, self.g, 0.0, n_passes, rng)
 
     def slopes(self, q: Floats) -> Floats:
         """By how much confidence gains when a clause fires for sure: M is multilinear in q."""
-        return inference.slopes(q, self.g)
+        return _native.slopes(q, self.g)
 
     def mean_slopes(self, a: Floats, b: Floats) -> Floats:
         """Along the path a slope is a polynomial, of which Gauss–Legendre is exact.
@@ -113,12 +82,12 @@ class VoteLink(ClauseLink):
         return np.clip(self.raw(q)[:, None] - q * self.slopes(q), 0.0, 1.0)
 
     @property
-    def counts(self) -> NDArray[np.bool_]:
+    def counts(self) -> Bools:
         """All of them."""
         return np.ones(len(self.g) - 1, dtype=bool)
 
 
-class Logistic(ClauseLink):
+class Logistic:
     """A logistic function of the clauses' weighted votes.
 
     >>> link = Logistic(np.array([2.0, 1.0]), -0.5)
@@ -143,7 +112,7 @@ class Logistic(ClauseLink):
 
         def loss(at: Floats) -> tuple[float, Floats]:
             w, b = at[:C], float(at[C])
-            total, gradient = inference.log_loss(q, y, sign * w, b)
+            total, gradient = _native.log_loss(q, y, sign * w, b)
             total += np.logaddexp(0.0, b) + np.logaddexp(0.0, -b) + PENALTY / 2.0 * w @ w
             slope = np.append(sign * gradient[:C] + PENALTY * w, gradient[C] + np.tanh(b / 2.0))
             return total / (len(y) + 2), slope / (len(y) + 2)
@@ -169,7 +138,7 @@ class Logistic(ClauseLink):
 
     def score(self, q: Floats) -> Floats:
         """R, the log-odds of class 1; each row added up in one order."""
-        return inference.scores(q, self.signed, self.intercept)
+        return _native.scores(q, self.signed, self.intercept)
 
     def raw(self, q: Floats) -> Floats:
         """σ(R)."""
@@ -177,7 +146,7 @@ class Logistic(ClauseLink):
 
     def log_loss(self, q: Floats, y: NDArray[np.int8]) -> float:
         """The mean log-loss of rows of q, in nats."""
-        total, _ = inference.log_loss(q, y, self.signed, self.intercept)
+        total, _ = _native.log_loss(q, y, self.signed, self.intercept)
         return total / len(y)
 
     def raw_of(self, score: Floats) -> Floats:
@@ -188,14 +157,14 @@ class Logistic(ClauseLink):
         self, cells: Any, layout: Layout, inclusion: Floats, n_passes: int, rng: Any
     ) -> Floats:
         """σ of the mean score over the passes: the mean of σ would tend to something else."""
-        mean = inference.monte_carlo_scores(
+        mean = _native.monte_carlo(
             cells, layout, inclusion, self.signed, self.intercept, n_passes, rng
         )
         return self.raw_of(mean)
 
     def slopes(self, q: Floats) -> Floats:
         """σ'(R) w_j p_j."""
-        p = inference.logistic(self.score(q))
+        p = _logistic(self.score(q))
         return np.asarray((p * (1.0 - p))[:, None] * self.signed)
 
     def mean_slopes(self, a: Floats, b: Floats) -> Floats:
@@ -204,7 +173,7 @@ class Logistic(ClauseLink):
         For a small ΔR that is √(σ'(R_a) σ'(R_b)) · sinh(ΔR/2) / (ΔR/2), where nothing cancels.
         """
         R = self.score(np.stack([a, b]))
-        p, moved = inference.logistic(R), float(R[1] - R[0])
+        p, moved = _logistic(R), float(R[1] - R[0])
         if abs(moved) < 1e-3:
             mean = float(np.sqrt(np.prod(p * (1.0 - p)))) * (1.0 + moved**2 / 24.0)
         else:
@@ -216,9 +185,12 @@ class Logistic(ClauseLink):
         return self.raw_of(self.score(q)[:, None] - q * self.signed)
 
     @property
-    def counts(self) -> NDArray[np.bool_]:
+    def counts(self) -> Bools:
         """Those with a weight."""
         return np.asarray(self.weights > 0)
+
+
+ClauseLink = VoteLink | Logistic
 
 
 def some_rows(n: int, clauses: int, rng: np.random.Generator) -> Any:
@@ -232,7 +204,7 @@ def signs(n_clauses: int) -> Floats:
     return np.where(np.arange(n_clauses) % 2 == 0, 1.0, -1.0)
 
 
-def fit_together(q: Sequence[Floats], y: NDArray[np.int64]) -> tuple[Logistic, ...]:
+def fit_together(q: Sequence[Floats], y: Ints) -> tuple[Logistic, ...]:
     """The weights ≥ 0 and the intercepts of all classes with the least penalised log-loss.
 
     The squares of the weights are penalised, and one row more of each class, at which no clause
@@ -279,9 +251,14 @@ def _softmax(R: Floats) -> tuple[Floats, Floats]:
     return np.exp(told), told
 
 
+def _logistic(score: Floats) -> Floats:
+    """σ of each score, in its shape."""
+    return _native.logistic(np.ravel(score)).reshape(np.shape(score))
+
+
 def confidence_of(score: Floats) -> Floats:
     """σ of log-odds, but one half within a tie."""
-    return _tied(inference.logistic(score))
+    return _tied(_logistic(score))
 
 
 def _tied(m: Floats) -> Floats:

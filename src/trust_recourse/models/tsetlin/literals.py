@@ -17,10 +17,10 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from trust_recourse import _native
+from trust_recourse.io.arrays import Bools, Cells, Floats, Ints
 from trust_recourse.models.grid import Grid
-from trust_recourse.models.tsetlin import inference
 from trust_recourse.schema import Feature, Schema
 from trust_recourse.schema.checks import Kind
 
@@ -29,11 +29,11 @@ Binning = Literal["values", "rows"]
 
 
 def choose_thresholds(
-    values: NDArray[np.float64],
+    values: Floats,
     most: Thresholds,
     binning: Binning = "values",
     kind: Kind = "number",
-) -> NDArray[np.float64]:
+) -> Floats:
     """Cut between all distinct values, or at most so often, into bins that share the rows alike.
 
     By "values" a value counts for one bin at most, however many rows hold it, and a threshold lies
@@ -53,21 +53,21 @@ def choose_thresholds(
     distinct, counts = np.unique(known, return_counts=True)
     every = most == "unique" or len(distinct) - 1 <= int(most)
     if binning == "rows":
-        return distinct[:-1] if every else _row_quantiles(known, int(most))
+        if every:
+            return distinct[:-1]
+        levels = np.arange(1, int(most) + 1) / (int(most) + 1)
+        below = known[known < known.max()]  # so that a frequent largest value leaves some over
+        return np.unique(np.quantile(below, levels, method="inverted_cdf"))
     ends = np.arange(len(distinct) - 1) if every else _equal_bins(counts, int(most))
     low, high = distinct[ends], distinct[ends + 1]
     if kind in ("ordinal", "boolean"):
         return low
-    return (low + high) / 2.0 if kind == "integer" else _between(low, high)
+    if kind == "integer":
+        return (low + high) / 2.0
+    return np.array([_between(*pair) for pair in zip(low.tolist(), high.tolist(), strict=True)])
 
 
-def _row_quantiles(known: NDArray[np.float64], most: int) -> NDArray[np.float64]:
-    levels = np.arange(1, most + 1) / (most + 1)
-    below = known[known < known.max()]  # so that a frequent largest value leaves some over
-    return np.unique(np.quantile(below, levels, method="inverted_cdf"))
-
-
-def _equal_bins(counts: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+def _equal_bins(counts: Ints, most: int) -> Ints:
     """The last value of each bin but the last, so that each has about as many rows.
 
     Each value is counted in bins, 1 at most: those that fill one are taken out, and the others'
@@ -87,12 +87,8 @@ def _equal_bins(counts: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     return np.unique(above - nearer)
 
 
-def _between(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
-    """For each pair a number near its middle, of as few digits as lie strictly between them."""
-    return np.array([_short(a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)])
-
-
-def _short(low: float, high: float) -> float:
+def _between(low: float, high: float) -> float:
+    """A number near the middle, of as few digits as lie strictly between."""
     middle = low / 2.0 + high / 2.0
     if not low < middle < high:
         return low  # neighbouring floats
@@ -111,27 +107,24 @@ class Literals:
     """
 
     schema: Schema
-    thresholds: tuple[NDArray[np.float64], ...]
+    thresholds: tuple[Floats, ...]
 
     @classmethod
     def fit(
         cls,
         schema: Schema,
-        codes: NDArray[np.float64],
+        codes: Floats,
         most: Thresholds,
         binning: Binning = "values",
     ) -> Literals:
         """Choose the thresholds of a table of codes, as `Schema.encode` gives it."""
-        none = np.empty(0)
-        return cls(
-            schema,
-            tuple(
-                none
-                if feature.kind == "category"
-                else choose_thresholds(codes[:, f], most, binning, feature.kind)
-                for f, feature in enumerate(schema)
-            ),
+        chosen = (
+            np.empty(0)
+            if feature.kind == "category"
+            else choose_thresholds(codes[:, f], most, binning, feature.kind)
+            for f, feature in enumerate(schema)
         )
+        return cls(schema, tuple(chosen))
 
     @cached_property
     def layout(self) -> tuple[Any, Any, Any, Any, int]:
@@ -158,7 +151,7 @@ class Literals:
         """The cells of each feature: a threshold ends a cell."""
         return Grid(self.schema, self.thresholds)
 
-    def factors(self, inclusion: NDArray[np.float64]) -> NDArray[np.float64]:
+    def factors(self, inclusion: Floats) -> Floats:
         """F: for each cell and clause, Π (1 − π) over the feature's literals false there.
 
         (Σ cells, C). For cell c of an ordered feature that is Π_{i<c} (1 − π of x ≤ t_i) times
@@ -183,20 +176,18 @@ class Literals:
                 table[c + known] = said.prod(axis=0) * denied.prod(axis=0) * out[o + a + n]
         return table
 
-    def firing(
-        self, inclusion: NDArray[np.float64], cells: NDArray[np.int32]
-    ) -> NDArray[np.float64]:
+    def firing(self, inclusion: Floats, cells: Cells) -> Floats:
         """q_j at rows of cells, (n, C), of clauses with these inclusion probabilities."""
         empty = np.prod(1.0 - inclusion, axis=1)
-        return inference.firing(cells, self.grid.first_cell, self.factors(inclusion), empty)
+        return _native.firing(cells, self.grid.first_cell, self.factors(inclusion), empty)
 
     @cached_property
-    def owners(self) -> NDArray[np.int64]:
+    def owners(self) -> Ints:
         """The feature that each literal is about, negations last."""
         _, size, _, gap, _ = self.layout
         return np.tile(np.repeat(np.arange(len(size)), size + gap), 2)
 
-    def allowed(self, use_protected: bool) -> NDArray[np.bool_]:
+    def allowed(self, use_protected: bool) -> Bools:
         """(2, 2o): which literals clauses that vote for class 1 may use, then the others.
 
         Of a feature that is to raise the confidence in class 1, clauses for it may only ask for
@@ -219,7 +210,7 @@ class Literals:
         return allowed
 
     @cached_property
-    def limits(self) -> NDArray[np.float64]:
+    def limits(self) -> Floats:
         """The threshold that each literal is about; none for a category or a missing value."""
         _, size, ordered, gap, _ = self.layout
         parts = [

@@ -11,7 +11,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -21,16 +21,17 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from trust_recourse import _native
+from trust_recourse.io.arrays import Floats, Ints
 from trust_recourse.io.frames import as_given
 from trust_recourse.models import model_file
 from trust_recourse.models.attribution import Attribution
 from trust_recourse.models.bootstrap import bootstraps
 from trust_recourse.models.seam import Score
-from trust_recourse.models.tsetlin import store
+from trust_recourse.models.tsetlin import machine_file
 from trust_recourse.models.tsetlin.calibration import Calibrator, Setting, calibrate
 from trust_recourse.models.tsetlin.clauses import Clauses
 from trust_recourse.models.tsetlin.fitted import FittedMachine, both
-from trust_recourse.models.tsetlin.inference import vote_law
 from trust_recourse.models.tsetlin.inputs import (
     check_settings,
     codes_of,
@@ -45,7 +46,6 @@ from trust_recourse.models.tsetlin.training import Automata, IntegerAutomata, Ve
 from trust_recourse.question import decided
 from trust_recourse.schema import Schema
 
-Floats = NDArray[np.float64]
 Seed = int | np.random.Generator | np.random.RandomState | None
 LinkName = Literal["margin", "vote", "logistic"]
 
@@ -58,23 +58,29 @@ def _generator(seed: Seed) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-class TsetlinClassifier(ClassifierMixin, BaseEstimator, ABC):
+@dataclass(eq=False, repr=False)
+class Settings:
+    """The settings of both estimators, as scikit-learn's rules want them: parameters, unchanged."""
+
+    n_clauses: int = 100
+    n_states: int = 100
+    s: float = 3.0
+    T: float | None = None
+    epochs: int = 20
+    thresholds: Thresholds = 12
+    _: KW_ONLY
+    binning: Binning = "values"
+    link: LinkName = "logistic"
+    use_protected: bool = False
+    calibration: Setting | None = None
+    schema: Schema | None = None
+    random_state: Seed = None
+    verbose: bool = False
+
+
+class TsetlinClassifier(Settings, ClassifierMixin, BaseEstimator, ABC):
     """What both estimators share: learning, predictions, and files, around a `FittedMachine`."""
 
-    n_clauses: int
-    n_states: int
-    s: float
-    T: float | None
-    epochs: int
-    thresholds: Thresholds
-    binning: Binning
-    validation_fraction: float = 0.0
-    link: LinkName
-    use_protected: bool
-    calibration: Setting | None
-    schema: Schema | None
-    random_state: Seed
-    verbose: bool
     machine_: FittedMachine
     settings_: dict[str, Any]  # as they were when it was fitted
     states_: Any  # of the automata: of several classes an array for each bank
@@ -85,7 +91,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator, ABC):
     columns_: list[Any] | None
     n_iter_: int
     inclusion_: Floats
-    polarity_: NDArray[np.int64]
+    polarity_: Ints
     thresholds_: tuple[Floats, ...]
     literals_: list[str]
     dominance_: Floats
@@ -134,11 +140,17 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator, ABC):
                 "whole table at once; set calibration=None or use fit"
             )
         first = not hasattr(self, "machine_")
+        if first or not hasattr(self, "_rng"):
+            self._rng = _generator(self.random_state)
         if first:
             codes, target = training_data(self, X, y, classes)
-            self._rng = _generator(self.random_state)
             self.decision_threshold_, self.wanted_ = None, None
             literals = Literals.fit(self.schema_, codes, self.thresholds, self.binning)
+            automata = 2 * literals.n_literals
+            begun = [
+                self.automata.start(self.n_clauses, automata, self._rng)
+                for _ in range(banks_of(self))
+            ]
         else:
             refuse_other_settings(self)
             if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
@@ -153,15 +165,6 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator, ABC):
                 raise ValueError(
                     "the states were dropped, so the machine cannot learn on; fit it anew"
                 )
-        if not hasattr(self, "_rng"):
-            self._rng = _generator(self.random_state)
-        if first:
-            automata = 2 * literals.n_literals
-            begun = [
-                self.automata.start(self.n_clauses, automata, self._rng)
-                for _ in range(banks_of(self))
-            ]
-        else:
             begun = [self.states_] if len(self.classes_) == 2 else [*self.states_]
         learn(self, literals, codes, target, self._rng, begun=begun)
         return self
@@ -233,11 +236,9 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator, ABC):
         Each clause has one vote in it, whatever it weighs in a logistic link.
         """
         half = len(_fitted(self).link.counts) // 2
-        law = pd.DataFrame(
-            vote_law(self.clause_proba(X)),
-            index=X.index if isinstance(X, pd.DataFrame) else None,
-            columns=pd.Index(np.arange(-half, half + 1), name="v"),
-        )
+        index = X.index if isinstance(X, pd.DataFrame) else None
+        columns = pd.Index(np.arange(-half, half + 1), name="v")
+        law = pd.DataFrame(_native.vote_law(self.clause_proba(X)), index, columns)
         return as_given(law, X)
 
     def uncertainty(self, X: Any) -> Any:
@@ -247,17 +248,12 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator, ABC):
         `aleatoric` what would remain. A logistic link has no such parts: its confidence is that of
         the mean score, not a mean over votes.
         """
-        g, law = self.link_values_, vote_law(self.clause_proba(X))
+        g, law = self.link_values_, _native.vote_law(self.clause_proba(X))
         entropy, aleatoric = _entropy(np.clip(law @ g, 0.0, 1.0)), law @ _entropy(g)
-        parts = pd.DataFrame(
-            {
-                "entropy": entropy,
-                "epistemic": np.maximum(entropy - aleatoric, 0.0),
-                "aleatoric": aleatoric,
-            },
-            index=X.index if isinstance(X, pd.DataFrame) else None,
-        )
-        return as_given(parts, X)
+        epistemic = np.maximum(entropy - aleatoric, 0.0)
+        parts = {"entropy": entropy, "epistemic": epistemic, "aleatoric": aleatoric}
+        index = X.index if isinstance(X, pd.DataFrame) else None
+        return as_given(pd.DataFrame(parts, index), X)
 
     # ------------------------------------------------------------ what it is made of
 
@@ -277,8 +273,13 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator, ABC):
     @property
     def banks_(self) -> tuple[Self, ...]:
         """Of several classes an estimator of two for each: the class against the rest."""
-        machine = _fitted(self)
-        return tuple(_bank(self, each) for each in machine.banks) if len(machine.links) > 1 else ()
+        machine, found = _fitted(self), []
+        for each in machine.banks if len(machine.links) > 1 else ():
+            bank = copy(self).drop_states()
+            bank.classes_ = each.classes
+            bank.become(each)
+            found.append(bank)
+        return tuple(found)
 
     @property
     def link_values_(self) -> Floats:
@@ -312,7 +313,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator, ABC):
     @property
     def fingerprint_(self) -> str:
         """SHA-256 of all that prediction depends on: the model's identity in a certificate."""
-        return store.fingerprint(_fitted(self))
+        return machine_file.fingerprint(_fitted(self))
 
     def score_of(self, wanted: int) -> Score:
         """The confidence of the class at a position of `classes_`, and bounds on it."""
@@ -364,21 +365,13 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator, ABC):
     def save(self, path: str | os.PathLike[str], *, states: bool = True) -> None:
         """Write the model to one file; without `states` it is smaller and cannot learn on."""
         check_is_fitted(self)
-        arrays, header = store.content(self)
-        model_file.write(path, arrays | (store.states_of(self) if states else {}), header)
+        arrays, header = machine_file.content(self)
+        model_file.write(path, arrays | (machine_file.states_of(self) if states else {}), header)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model file; one of another class of machine is refused."""
-        return model_file.restored(path, {cls.__name__: partial(store.restored, cls)})
-
-
-def _bank(model: Any, machine: FittedMachine) -> Any:
-    """The estimator of one bank of a machine of several classes."""
-    bank = copy(model).drop_states()
-    bank.classes_ = machine.classes
-    bank.become(machine)
-    return bank
+        return model_file.restored(path, {cls.__name__: partial(machine_file.restored, cls)})
 
 
 def _fitted(model: TsetlinClassifier) -> FittedMachine:
@@ -395,6 +388,7 @@ def _logistic(model: TsetlinClassifier, asked: str) -> Logistic:
     return link
 
 
+@dataclass(eq=False, repr=False)
 class PTMClassifier(TsetlinClassifier):
     """Probabilistic Tsetlin Machine with exact probabilities.
 
@@ -453,42 +447,10 @@ class PTMClassifier(TsetlinClassifier):
 
     """
 
-    def __init__(
-        self,
-        n_clauses: int = 100,
-        n_states: int = 100,
-        s: float = 3.0,
-        T: float | None = None,
-        epochs: int = 20,
-        thresholds: Thresholds = 12,
-        *,
-        binning: Binning = "values",
-        validation_fraction: float = 0.15,
-        link: LinkName = "logistic",
-        use_protected: bool = False,
-        na_cells: Literal["move", "keep"] = "move",
-        calibration: Setting | None = None,
-        schema: Schema | None = None,
-        n_jobs: int | None = 1,
-        random_state: Seed = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_clauses = n_clauses
-        self.n_states = n_states
-        self.s = s
-        self.T = T
-        self.epochs = epochs
-        self.thresholds = thresholds
-        self.binning = binning
-        self.validation_fraction = validation_fraction
-        self.link = link
-        self.use_protected = use_protected
-        self.na_cells = na_cells
-        self.calibration = calibration
-        self.schema = schema
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    validation_fraction: float = 0.15
+    na_cells: Literal["move", "keep"] = "move"
+    n_jobs: int | None = 1
 
     @property
     def automata(self) -> Automata:
@@ -497,6 +459,7 @@ class PTMClassifier(TsetlinClassifier):
         return VectorAutomata(self.n_states, self.na_cells == "keep", jobs)
 
 
+@dataclass(eq=False, repr=False)
 class TMClassifier(TsetlinClassifier):
     """The ordinary Tsetlin Machine (Granmo 2018): integer states, rules that are in or out.
 
@@ -510,36 +473,13 @@ class TMClassifier(TsetlinClassifier):
     [np.float64(0.0), np.float64(1.0)]
     """
 
-    def __init__(
-        self,
-        n_clauses: int = 20,
-        n_states: int = 100,
-        s: float = 1.5,
-        T: float | None = 5,
-        epochs: int = 60,
-        thresholds: Thresholds = 20,
-        *,
-        binning: Binning = "values",
-        link: LinkName = "margin",
-        use_protected: bool = False,
-        calibration: Setting | None = None,
-        schema: Schema | None = None,
-        random_state: Seed = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_clauses = n_clauses
-        self.n_states = n_states
-        self.s = s
-        self.T = T
-        self.epochs = epochs
-        self.thresholds = thresholds
-        self.binning = binning
-        self.link = link
-        self.use_protected = use_protected
-        self.calibration = calibration
-        self.schema = schema
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clauses: int = 20
+    s: float = 1.5
+    T: float | None = 5
+    epochs: int = 60
+    thresholds: Thresholds = 20
+    _: KW_ONLY
+    link: LinkName = "margin"
 
     @property
     def automata(self) -> Automata:
@@ -555,5 +495,5 @@ def _entropy(p: Floats) -> Floats:
 
 
 MAKERS: model_file.Makers[PTMClassifier | TMClassifier] = {
-    each.__name__: partial(store.restored, each) for each in (PTMClassifier, TMClassifier)
+    each.__name__: partial(machine_file.restored, each) for each in (PTMClassifier, TMClassifier)
 }

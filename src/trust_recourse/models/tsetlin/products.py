@@ -15,11 +15,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from trust_recourse import _native
 from trust_recourse.io.arrays import Cells, Floats, Ints
 from trust_recourse.models.grid import Grid
 from trust_recourse.models.regridding import common, numbered, within
 from trust_recourse.models.scores import BoundedSum, Fewer, Scores
-from trust_recourse.models.tsetlin import inference
 from trust_recourse.models.tsetlin.bounds import ClauseBounds
 
 NEVER = 1e-12  # of log-odds: what a clause adds at most that next to never fires
@@ -73,9 +73,9 @@ class Products(Scores):
             whole, kept = self.source
             each = [of[cells[:, f]] for f, of in enumerate(kept)]
             return whole.at(np.column_stack(each).astype(np.int32))
-        q = inference.firing(cells, self.grid.first_cell, self.factors, self.empty)
+        q = _native.firing(cells, self.grid.first_cell, self.factors, self.empty)
         found = [
-            inference.scores(np.ascontiguousarray(q[:, own]), self.weights[own], base)
+            _native.scores(np.ascontiguousarray(q[:, own]), self.weights[own], base)
             for own, base in zip(self._own, self.base.tolist(), strict=True)
         ]
         return np.column_stack(found)

@@ -3,6 +3,20 @@
 A learner takes the states as they are, learns epoch after epoch and, once it is finished, leaves
 them up to date. Its chance comes from the generator it is given: the same generator gives the same
 states whatever the number of threads.
+
+Notation, as in the paper's Appendix B and throughout this folder:
+
+    C  clauses, j        K  automata of a clause (literals and their negations), k
+    N  states per action; the 2N states of an automaton are rows 0 … 2N−1, include from row N on
+    π  inclusion mass of an automaton: what its state vector holds in rows N … 2N−1
+    s  specificity, T  vote target, v  vote
+
+A state vector decides nothing but its π, and π changes only by what crosses from row N−1 to row N
+or back. So a step touches a **window** of 2·BLOCK rows around the middle, which stays exact for
+BLOCK steps, and writes the step into a short **history** (two bits a step). After at most BLOCK
+steps the history is replayed on the whole vector, four steps at a time: away from the two ends four
+shifts compose into one convolution of five taps, and at an end into one 8 × 4 matrix, both
+tabulated for each of the 256 histories of four. The loops are in `src/native/tsetlin/blocks.cpp`.
 """
 
 from __future__ import annotations
@@ -16,10 +30,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse import _native
-from trust_recourse.models.tsetlin.kernels import BLOCK, LANES, step_tables
+from trust_recourse.io.arrays import Bools, Cells, Floats
 from trust_recourse.models.tsetlin.literals import Literals
 
-Allowed = NDArray[np.bool_] | None
+Allowed = Bools | None
+Labels = NDArray[np.int8]
+
+BLOCK = _native.Blocks.BLOCK  # steps between two settlements
+LANES = _native.Blocks.LANES  # automata that share a tile of the window
+NONE, DOWN, UP, SURE = 0, 1, 2, 3  # the letters of a history
 
 SAMPLES_A_CALL = 256  # draws are made for so many samples at a time, which bounds their memory
 SMALL = 1_000_000  # states below which handing work to a thread costs more than it saves
@@ -40,7 +59,7 @@ def start_integers(
     return side + np.int16(n_states - 1)
 
 
-def inclusion_of_vectors(states: NDArray[np.float32]) -> NDArray[np.float64]:
+def inclusion_of_vectors(states: NDArray[np.float32]) -> Floats:
     """π: the share of each vector's mass that lies in its include half."""
     upper = states[:, :, states.shape[2] // 2 :].sum(axis=2, dtype=np.float64)
     return np.asarray(upper / states.sum(axis=2, dtype=np.float64))
@@ -59,21 +78,16 @@ class Learner(ABC):
         self.states, self.clauses = states, len(states)
         self.allowed = np.ones((2, states.shape[1]), bool) if allowed is None else allowed
         self.forbidden = ~self.allowed[np.arange(self.clauses) % 2]
-        if self.forbidden.any():
-            self._forbid()
+        states[self.forbidden] = 0
+        if states.ndim == 3:
+            states[self.forbidden, 0] = 1
         self.layout = literals.layout
         self.T = float(T)
         self.qs = (float((s - 1) / s), float(1 / s))
         self.fired = np.zeros(self.clauses, np.bool_)
         self.right = 0
 
-    @abstractmethod
-    def _forbid(self) -> None:
-        """Put the forbidden automata in row 0."""
-
-    def epoch(
-        self, cells: NDArray[np.int32], y: NDArray[np.int8], rng: np.random.Generator
-    ) -> float:
+    def epoch(self, cells: Cells, y: Labels, rng: np.random.Generator) -> float:
         """Learn every sample once; return the share whose drawn vote had the right sign."""
         self.right = 0
         order = rng.permutation(len(y))
@@ -83,13 +97,11 @@ class Learner(ABC):
         return self.right / len(y)
 
     @abstractmethod
-    def samples(
-        self, cells: NDArray[np.int32], y: NDArray[np.int8], rng: np.random.Generator
-    ) -> None:
+    def samples(self, cells: Cells, y: Labels, rng: np.random.Generator) -> None:
         """Learn these samples in this order."""
 
     @abstractmethod
-    def inclusion(self) -> NDArray[np.float64]:
+    def inclusion(self) -> Floats:
         """Inclusion probabilities as learnt so far, (C, 2o)."""
 
     def settle(self) -> None:  # noqa: B027 - most learners have nothing left to do
@@ -110,19 +122,14 @@ class IntegerLearner(Learner):
         super().__init__(states, literals, s, T, allowed)
         self.N, self.s = n_states, float(s)
 
-    def samples(
-        self, cells: NDArray[np.int32], y: NDArray[np.int8], rng: np.random.Generator
-    ) -> None:
+    def samples(self, cells: Cells, y: Labels, rng: np.random.Generator) -> None:
         """Learn these samples in this order, drawing for each automaton as it comes."""
         self.right += _native.learn_integer(
             cells, y, self.layout, self.allowed, rng, self.T, self.s, self.N, self.states,
             self.fired,
         )  # fmt: skip
 
-    def _forbid(self) -> None:
-        self.states[self.forbidden] = 0
-
-    def inclusion(self) -> NDArray[np.float64]:
+    def inclusion(self) -> Floats:
         """0 or 1: whether a state is in the upper half."""
         return np.asarray(self.states >= self.N, dtype=np.float64)
 
@@ -130,20 +137,12 @@ class IntegerLearner(Learner):
 class VectorLearner(Learner):
     """State vectors: two draws a clause and sample, one for its output and one for its feedback."""
 
-    def _forbid(self) -> None:
-        self.states[self.forbidden] = 0.0
-        self.states[self.forbidden, 0] = 1.0
-
-    def samples(
-        self, cells: NDArray[np.int32], y: NDArray[np.int8], rng: np.random.Generator
-    ) -> None:
+    def samples(self, cells: Cells, y: Labels, rng: np.random.Generator) -> None:
         """Learn these samples in this order."""
         self.drawn(cells, y, rng.random((len(y), 2, self.clauses), dtype=np.float32))
 
     @abstractmethod
-    def drawn(
-        self, cells: NDArray[np.int32], y: NDArray[np.int8], draws: NDArray[np.float32]
-    ) -> None:
+    def drawn(self, cells: Cells, y: Labels, draws: NDArray[np.float32]) -> None:
         """Learn these samples with these draws, (n, 2, C)."""
 
 
@@ -158,22 +157,43 @@ class PlainLearner(VectorLearner):
         self.keep = keep
         self.pi = inclusion_of_vectors(states).astype(np.float32).ravel()
 
-    def drawn(
-        self, cells: NDArray[np.int32], y: NDArray[np.int8], draws: NDArray[np.float32]
-    ) -> None:
+    def drawn(self, cells: Cells, y: Labels, draws: NDArray[np.float32]) -> None:
         """Learn these samples with these draws."""
         self.right += _native.learn_plain(
             cells, y, self.layout, self.allowed, draws, self.T, self.qs, self.keep, self.states,
             self.pi, self.fired,
         )  # fmt: skip
 
-    def inclusion(self) -> NDArray[np.float64]:
+    def inclusion(self) -> Floats:
         """What the vectors hold in their upper halves."""
         return inclusion_of_vectors(self.states)
 
 
+def step_tables(s: float) -> tuple[Any, Any, Any, Any]:
+    """Taps, their offset, and the two ends' matrices, for each history of four letters.
+
+    Read off the products of four transition matrices of a vector long enough that its middle row
+    feels neither end.
+    """
+    rows, middle = 33, 16
+    stay = np.eye(rows)
+    up, down = np.eye(rows, k=1), np.eye(rows, k=-1)
+    up[-1, -1] = down[0, 0] = 1.0
+    one = np.stack([stay, stay + (down - stay) / s, stay + (up - stay) * ((s - 1) / s), up])
+    two = (one[:, None] @ one[None]).reshape(16, rows, rows)
+    four = (two[:, None] @ two[None]).reshape(256, rows, rows)
+
+    codes = np.arange(256)
+    downs = sum(((codes >> shift) & 3 == DOWN).astype(np.int64) for shift in (6, 4, 2, 0))
+    reach = middle - downs[:, None] + np.arange(5)
+    taps = np.take_along_axis(four[:, middle], reach, axis=1).astype(np.float32)
+    bottom = four[:, :8, :4].astype(np.float32)
+    top = four[:, -8:, -4:].astype(np.float32)
+    return taps.ravel(), downs, bottom.ravel(), top.ravel()
+
+
 class BlockLearner(VectorLearner):
-    """State vectors, by steps on a window around the middle, settled in blocks: see `kernels`."""
+    """State vectors, by steps on a window around the middle, settled in blocks: see above."""
 
     LEAST_STATES = 4  # per action: below, the two ends of a vector are too close for the tables
     LEAST_TO_FORBID = BLOCK + 1  # so that row 0, where forbidden automata are, is in no window
@@ -183,41 +203,26 @@ class BlockLearner(VectorLearner):
         allowed: Allowed = None, n_jobs: int = 1,
     ) -> None:  # fmt: skip
         super().__init__(states, literals, s, T, allowed)
-        C, self.automata, rows = states.shape
-        tiles = -(-self.automata // LANES)
-        K = tiles * LANES
-        clause, automaton = self.forbidden.nonzero()
-        self.never = clause * K + automaton
-        self.block = min(BLOCK, rows // 2)
+        C, self.automata, _ = states.shape
+        K = -(-self.automata // LANES) * LANES
         self.pi = np.zeros(C * K, np.float32)
         self.pi.reshape(C, K)[:, : self.automata] = inclusion_of_vectors(states)
-        self.history = np.zeros(C * K, np.uint32)
-        self.steps = np.zeros(C, np.int64)
-        band = np.empty((C, self.automata, 2), np.int16)  # first and last row that hold mass
-        for clause, ends in zip(states, band, strict=True):
-            ends[:, 0] = (clause > 0).argmax(axis=1)
-            ends[:, 1] = rows - 1 - (clause[:, ::-1] > 0).argmax(axis=1)
         self.blocks = _native.Blocks(
-            self.layout, self.T, self.qs, step_tables(s), states, band, self.pi,
-            np.zeros(C * K * 2 * BLOCK, np.float32), np.zeros((C, tiles), np.bool_), self.history,
-            self.steps, self.fired,
+            self.layout, self.T, self.qs, step_tables(s), states, self.forbidden, self.pi,
+            self.fired,
         )  # fmt: skip
         self.threads = min(n_jobs, C) if states.size >= SMALL else 1
         self.pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
-        self._settle(due=0)
 
-    def drawn(
-        self, cells: NDArray[np.int32], y: NDArray[np.int8], draws: NDArray[np.float32]
-    ) -> None:
+    def drawn(self, cells: Cells, y: Labels, draws: NDArray[np.float32]) -> None:
         """Learn these samples with these draws."""
         i = 0
         while i < len(y):
             i, right = self.blocks.learn(i, cells, y, draws)
             self.right += right
-            if self.steps.max() == self.block:
-                self._settle(due=self.block)
+            self._settle(due=BLOCK)
 
-    def inclusion(self) -> NDArray[np.float64]:
+    def inclusion(self) -> Floats:
         """π, which every step keeps up to date."""
         return self.pi.reshape(self.clauses, -1)[:, : self.automata].astype(np.float64)
 
@@ -232,7 +237,6 @@ class BlockLearner(VectorLearner):
             self.pool.shutdown()
 
     def _settle(self, due: int) -> None:
-        self.history[self.never] = 0  # as if they had had no feedback
         if self.pool is None:
             self._settle_part(0, due)
         else:
@@ -256,16 +260,12 @@ class VectorAutomata:
     keep: bool
     n_jobs: int
 
-    def start(
-        self,
-        clauses: int,
-        automata: int,
-        rng: np.random.Generator,  # noqa: ARG002
-    ) -> NDArray[Any]:
+    def start(self, clauses: int, automata: int, rng: np.random.Generator) -> NDArray[Any]:
         """½ in each of the two middle states."""
+        del rng
         return start_vectors(clauses, automata, self.n_states)
 
-    def included(self, states: NDArray[Any]) -> NDArray[np.float64]:
+    def included(self, states: NDArray[Any]) -> Floats:
         """What the vectors hold in their upper halves."""
         return inclusion_of_vectors(states)
 
@@ -290,7 +290,7 @@ class IntegerAutomata:
         """Next to the middle, on a side drawn for each."""
         return start_integers(clauses, automata, self.n_states, rng)
 
-    def included(self, states: NDArray[Any]) -> NDArray[np.float64]:
+    def included(self, states: NDArray[Any]) -> Floats:
         """0 or 1: whether a state is in the upper half."""
         return np.asarray(states >= self.n_states, dtype=np.float64)
 

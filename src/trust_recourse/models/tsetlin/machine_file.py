@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from trust_recourse.io.arrays import Floats
 from trust_recourse.models import model_file
 from trust_recourse.models.model_file import DECISION, Arrays, Header, decision, labels, require
 from trust_recourse.models.tsetlin.calibration import Calibrator
@@ -82,15 +83,15 @@ def _about(machine: FittedMachine) -> Header:
 
 def _arrays(machine: FittedMachine) -> Arrays:
     thresholds, banks = machine.literals.thresholds, machine.banks
+    links = [link for link in machine.links if isinstance(link, Logistic)]
     arrays: Arrays = {
         "thresholds": np.concatenate([np.empty(0), *thresholds]),
         "n_thresholds": np.array([len(t) for t in thresholds], np.int64),
         **_named("inclusion", [bank.inclusion for bank in banks]),
         **_named("dominance", [bank.dominance for bank in banks]),
+        **_named("weights", [link.weights for link in links]),
+        **_named("intercept", [np.array([link.intercept]) for link in links]),
     }
-    links = [link for link in machine.links if isinstance(link, Logistic)]
-    arrays |= _named("weights", [link.weights for link in links])
-    arrays |= _named("intercept", [np.array([link.intercept]) for link in links])
     if machine.calibrator is not None:
         arrays |= {"calibration_x": machine.calibrator.x, "calibration_y": machine.calibrator.y}
     return arrays
@@ -136,47 +137,45 @@ def restored(kind: type[Made], arrays: Arrays, header: Header) -> Made:
 
 def _by_bank(model: TsetlinClassifier, arrays: Arrays, header: Header) -> list[Arrays]:
     """The arrays of each bank by their names, once there is nothing else."""
+    own = sorted(OWN | (WEIGHTS if model.link == "logistic" else set()))
     many = banks_of(model)
-    own = OWN | (WEIGHTS if model.link == "logistic" else set())
-    names = [[f"{name}.{k}" if many > 1 else name for name in sorted(own)] for k in range(many)]
-    states = [f"states.{k}" if many > 1 else "states" for k in range(many)]
-    expected = SHARED | {name for each in names for name in each}
-    expected |= set() if header["calibration"] is None else CALIBRATION
-    given = set(arrays) - set(states)
-    require(given == expected, "arrays", f"just {', '.join(sorted(expected))}")
-    found = [
-        {name: arrays[of] for name, of in zip(sorted(own), each, strict=True)} for each in names
+    named = [
+        {name: f"{name}.{k}" if many > 1 else name for name in (*own, "states")}
+        for k in range(many)
     ]
-    for each, of in zip(found, states, strict=True):
-        each |= {"states": arrays[of]} if of in arrays else {}
-    return found
+    expected = SHARED | {each[name] for each in named for name in own}
+    expected |= set() if header["calibration"] is None else CALIBRATION
+    given = set(arrays) - {each["states"] for each in named}
+    require(given == expected, "arrays", f"just {', '.join(sorted(expected))}")
+    return [{name: arrays[of] for name, of in each.items() if of in arrays} for each in named]
 
 
 def _bank(
     model: TsetlinClassifier, arrays: Arrays, literals: Literals
-) -> tuple[NDArray[np.float64], ClauseLink, NDArray[np.float64], NDArray[Any] | None]:
+) -> tuple[Floats, ClauseLink, Floats, NDArray[Any] | None]:
     """Inclusion probabilities, link, dominance and states of one bank."""
     clauses = model.n_clauses
-    inclusion, shape = arrays["inclusion"], (clauses, 2 * literals.n_literals)
-    sound = inclusion.dtype == np.float64 and inclusion.shape == shape
-    require(sound, "inclusion", f"float64 {shape}")
-    require(bool(((inclusion >= 0) & (inclusion <= 1)).all()), "inclusion", "numbers from 0 to 1")
-    dominance = arrays["dominance"]
-    sound = dominance.dtype == np.float64 and dominance.shape == (clauses,)
-    sound = sound and not (abs(dominance) > 1).any()  # unknown without rows of both classes
-    require(bool(sound), "dominance", f"{clauses} numbers from −1 to 1")
+
+    def numbers(name: str, shape: tuple[int, ...], least: float, most: float) -> Floats:
+        array = arrays[name]
+        sound = array.dtype == np.float64 and array.shape == shape
+        within = (array >= least) & (array <= most)
+        if name == "dominance":  # unknown without rows of both classes
+            within |= np.isnan(array)
+        require(sound and within.all(), name, f"float64 {shape}, from {least:g} to {most:g}")
+        return array.copy()
+
+    inclusion = numbers("inclusion", (clauses, 2 * literals.n_literals), 0.0, 1.0)
+    dominance = numbers("dominance", (clauses,), -1.0, 1.0)
     states = _states(model, arrays["states"], inclusion) if "states" in arrays else None
     link: ClauseLink
     if model.link == "logistic":
-        for name, size, least in (("weights", clauses, 0.0), ("intercept", 1, -MOST_WEIGHT)):
-            given = arrays[name]
-            sound = given.shape == (size,) and given.dtype == np.float64
-            sound = sound and bool(((given >= least) & (given <= MOST_WEIGHT)).all())
-            require(sound, name, f"float64 {(size,)}, from {least:g} to {MOST_WEIGHT:g}")
-        link = Logistic(arrays["weights"].copy(), float(arrays["intercept"][0]))
+        weights = numbers("weights", (clauses,), 0.0, MOST_WEIGHT)
+        (intercept,) = numbers("intercept", (1,), -MOST_WEIGHT, MOST_WEIGHT).tolist()
+        link = Logistic(weights, intercept)
     else:
         link = VoteLink.named(model.link, clauses, resting_vote(model))
-    return inclusion.copy(), link, dominance.copy(), states
+    return inclusion, link, dominance, states
 
 
 def _states(model: TsetlinClassifier, states: Any, inclusion: Any) -> Any:
