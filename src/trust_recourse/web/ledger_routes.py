@@ -12,13 +12,20 @@ from pydantic import AfterValidator
 from trust_recourse.answers.result import Result
 from trust_recourse.certificate import Certificate
 from trust_recourse.io import clock
-from trust_recourse.ledger import Ledger, Promise
+from trust_recourse.ledger import Entry, Promise
 from trust_recourse.ledger.compatibility import check as judge
 from trust_recourse.question.vocabulary import QuestionFields
 from trust_recourse.web import bodies
 from trust_recourse.web.problems import ProblemDetails
-from trust_recourse.web.questions import book, chosen, put, values, within
-from trust_recourse.web.requests import StrictRoute, waited_for
+from trust_recourse.web.questions import (
+    StrictRoute,
+    book,
+    chosen,
+    put,
+    values,
+    waited_for,
+    within,
+)
 from trust_recourse.web.state import AppState
 
 Done = TypeVar("Done")
@@ -51,9 +58,23 @@ def ledger_routes(state: AppState) -> APIRouter:
         """Promise an option to a person; when this answers, the promise is on disk."""
         within(limits, asked.given(QuestionFields))
         ledger = book(state)
-        result, proof = await waited_for(request, state.work(lambda: _answered(state, asked)))
-        # Once writing has begun it is finished, even if whoever asked goes away meanwhile.
-        return await looked_up(request, lambda: _promised(ledger, asked, result, proof))
+
+        def answered() -> tuple[Result, Certificate | None]:
+            result = put(state, asked, certify=asked.certificate)
+            option = chosen(result, asked.option)
+            return result, result.certificate(option.target) if asked.certificate else None
+
+        def promised() -> bodies.PromisedOut:
+            made = ledger.promise(
+                result, asked.option, subject=asked.subject, days=asked.days,
+                valid_until=asked.valid_until, certificate=proof, ranges=asked.ranges,
+            )  # fmt: skip
+            told = None if proof is None else proof.to_json()
+            return bodies.PromisedOut(promise=_told(made), proof=told)
+
+        result, proof = await waited_for(request, state.work(answered))
+        # Once writing has begun it is finished, even if the client goes away meanwhile.
+        return await looked_up(request, promised)
 
     @routes.get("/promises")
     async def promises(
@@ -81,16 +102,8 @@ def ledger_routes(state: AppState) -> APIRouter:
         ledger = book(state)
 
         def job() -> bodies.HistoryOut:
-            events = ledger.history(promise)
-            made = ledger.read(promise)
-            told = [
-                bodies.EventOut(
-                    number=each.number, kind=each.kind, at=each.at,
-                    letter=each.told() if each.kind == "letter" else None,
-                )
-                for each in events
-            ]  # fmt: skip
-            return bodies.HistoryOut(promise=_told(made), events=told)
+            events = [*map(_event, ledger.history(promise))]
+            return bodies.HistoryOut(promise=_told(ledger.read(promise)), events=events)
 
         return await looked_up(request, job)
 
@@ -112,8 +125,7 @@ def ledger_routes(state: AppState) -> APIRouter:
     async def withdraw(promise: Id, asked: bodies.WithdrawIn, request: Request) -> bodies.EventOut:
         """Take a promise back; it stays in the ledger, with the reason."""
         ledger = book(state)
-        entry = await looked_up(request, lambda: ledger.withdraw(promise, asked.reason))
-        return bodies.EventOut(number=entry.number, kind=entry.kind, at=entry.at, letter=None)
+        return _event(await looked_up(request, lambda: ledger.withdraw(promise, asked.reason)))
 
     @routes.get("/verify")
     async def verify(
@@ -148,27 +160,15 @@ def ledger_routes(state: AppState) -> APIRouter:
     return routes
 
 
-def _answered(state: AppState, asked: bodies.PromiseIn) -> tuple[Result, Certificate | None]:
-    """The result of the question, and its proof if that is asked for."""
-    result = put(state, asked, certify=asked.certificate)
-    option = chosen(result, asked.option)
-    return result, result.certificate(option.target) if asked.certificate else None
-
-
-def _promised(
-    ledger: Ledger, asked: bodies.PromiseIn, result: Result, proof: Certificate | None
-) -> bodies.PromisedOut:
-    made = ledger.promise(
-        result, asked.option, subject=asked.subject, days=asked.days,
-        valid_until=asked.valid_until, certificate=proof, ranges=asked.ranges,
-    )  # fmt: skip
-    return bodies.PromisedOut(promise=_told(made), proof=None if proof is None else proof.to_json())
-
-
 def _listed(found: list[Promise], most: int) -> bodies.PromisesOut:
     shown = found[:most]
     more = shown[-1].number if len(found) > most else None
     return bodies.PromisesOut(promises=[_told(each) for each in shown], following=more)
+
+
+def _event(entry: Entry) -> bodies.EventOut:
+    letter = entry.told() if entry.kind == "letter" else None
+    return bodies.EventOut(number=entry.number, kind=entry.kind, at=entry.at, letter=letter)
 
 
 def _told(promise: Promise) -> bodies.PromiseOut:

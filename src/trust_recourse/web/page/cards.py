@@ -11,9 +11,8 @@ from trust_recourse.answers import text
 from trust_recourse.answers.measurements import SIGMA, Safety, beyond, beyond_words, safety_of
 from trust_recourse.io.wording import distance, unbroken
 from trust_recourse.question import option_name
-from trust_recourse.web.page.cancellation import Latest
 from trust_recourse.web.page.texts import badge, cost, percent, percent_up
-from trust_recourse.web.page.widgets import fact, heading, note, press, status_line
+from trust_recourse.web.page.widgets import Latest, fact, heading, note, press, status_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

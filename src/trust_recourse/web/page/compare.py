@@ -11,11 +11,10 @@ from trust_recourse.answers.explain import Mover, RuleExplanation, explainable
 from trust_recourse.answers.explain.comparison import Writing
 from trust_recourse.answers.measurements import SIGMA
 from trust_recourse.question import option_name
-from trust_recourse.web.page.cancellation import Latest
 from trust_recourse.web.page.question_panel import with_kept
 from trust_recourse.web.page.texts import cost, percent
 from trust_recourse.web.page.what_if import STILL, movers, share_of
-from trust_recourse.web.page.widgets import grid, note, status_line
+from trust_recourse.web.page.widgets import Latest, grid, note, status_line
 
 if TYPE_CHECKING:
     from trust_recourse import Result

@@ -19,10 +19,9 @@ from trust_recourse.report.language import language_of
 from trust_recourse.report.letter import ProtectedReasonError, UnsignedReviewError
 from trust_recourse.report.letter.letter_request import LetterRequest
 from trust_recourse.report.letter.profiles import LateLetterError, MissingFieldsError
-from trust_recourse.web.page.cancellation import Latest
 from trust_recourse.web.page.profile import ProfileFields, label
 from trust_recourse.web.page.promises_panel import LookUp, outstanding, promise_once
-from trust_recourse.web.page.widgets import heading, note, press, status_line, tell, warning
+from trust_recourse.web.page.widgets import Latest, heading, note, press, status_line, tell, warning
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

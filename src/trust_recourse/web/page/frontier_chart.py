@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from trust_recourse.io.wording import signed
-from trust_recourse.web.page.cancellation import Latest
 from trust_recourse.web.page.question_panel import next_level, steps
 from trust_recourse.web.page.texts import cost, percent
-from trust_recourse.web.page.widgets import heading, note, press, status_line
+from trust_recourse.web.page.widgets import Latest, heading, note, press, status_line
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from trust_recourse.io.wording import unbroken, written
-from trust_recourse.web.page.cancellation import Latest
-from trust_recourse.web.page.features import FeatureList, is_long
+from trust_recourse.web.page.form import FeatureList, is_long
 from trust_recourse.web.page.limits import ENDS, LimitVerdict, has_limits, judged
 from trust_recourse.web.page.question_panel import Price, price
 from trust_recourse.web.page.texts import STANDS, conditions, cost, follows, limits
-from trust_recourse.web.page.widgets import note, status_line, tell
+from trust_recourse.web.page.widgets import Latest, note, status_line, tell
 
 if TYPE_CHECKING:
     from trust_recourse import Feature

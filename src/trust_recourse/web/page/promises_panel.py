@@ -9,8 +9,7 @@ from nicegui import ui
 
 from trust_recourse.io import clock
 from trust_recourse.io.wording import unbroken
-from trust_recourse.web.page.cancellation import Latest
-from trust_recourse.web.page.widgets import fact, grid, heading, note, press, status_line
+from trust_recourse.web.page.widgets import Latest, fact, grid, heading, note, press, status_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

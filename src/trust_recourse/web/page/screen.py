@@ -7,18 +7,14 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from trust_recourse.web.page.accepted import SHOWN
-from trust_recourse.web.page.by_hand import ByHand
 from trust_recourse.web.page.cards import Cards
 from trust_recourse.web.page.compare import Compare
-from trust_recourse.web.page.decision import AskingPanel, Decision
-from trust_recourse.web.page.differences import Differences
+from trust_recourse.web.page.decision import AskingPanel, Decision, Differences, Reasons
 from trust_recourse.web.page.downloads import Exports
+from trust_recourse.web.page.form import ByHand
 from trust_recourse.web.page.frontier_chart import FrontierChart
 from trust_recourse.web.page.locks import Conditions, Freed, Locks
-from trust_recourse.web.page.people_panel import PeopleTable
-from trust_recourse.web.page.picker import Picker
-from trust_recourse.web.page.reasons_panel import Reasons
+from trust_recourse.web.page.people_panel import SHOWN, PeopleTable, Picker
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.settings_panel import Settings
 from trust_recourse.web.page.texts import ABOUT

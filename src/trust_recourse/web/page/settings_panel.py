@@ -11,19 +11,13 @@ from trust_recourse.question import Question
 from trust_recourse.question.cost import Cost
 from trust_recourse.question.vocabulary import PARTS, outside, reworded
 from trust_recourse.search.engines import Engine
-from trust_recourse.web.page.texts import STANDS
+from trust_recourse.web.page.texts import FIELDS, STANDS, field_name
 from trust_recourse.web.page.widgets import note, status_line
 
 if TYPE_CHECKING:
     from trust_recourse.web.page.session import Session
     from trust_recourse.web.state import AppState
 
-
-FIELDS = (
-    "mode", "tolerance", "decision_threshold", "max_changes", "sparse", "cost", "min_radius",
-    "floor", "continuous", "survives", "plausible", "min_distance", "engine", "gap", "time_limit",
-    "node_limit", "n_trials", "random_state",
-)  # fmt: skip
 CHOICES: dict[str, dict[str, str]] = {  # each with its words; "" is the default
     "mode": {
         "at_least": "at least that much", "band": "a band around it",
@@ -65,11 +59,6 @@ def _read(state: AppState, part: str, text: str) -> Any:
     except ValueError:
         number = "whole number" if kind is int else "number"
         raise ValueError(f"given {text!r}, expected a {number}") from None
-
-
-def field_name(part: str) -> str:
-    """What a part of a question is called on the page."""
-    return f"“{PARTS[part].setting.label}”" if part in FIELDS else outside(part)
 
 
 def also(asked: Question) -> str:

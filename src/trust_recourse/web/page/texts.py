@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from trust_recourse import Status
 from trust_recourse.answers import text
 from trust_recourse.io import wording
+from trust_recourse.question.vocabulary import PARTS, outside
 from trust_recourse.web.page.question_panel import must_stay_missing
 
 if TYPE_CHECKING:
@@ -23,7 +24,17 @@ ABOUT = (
     "that a change is possible, easy or good, or that one thing causes another."
 )
 
+FIELDS = (  # parts of a question that have a field under Settings
+    "mode", "tolerance", "decision_threshold", "max_changes", "sparse", "cost", "min_radius",
+    "floor", "continuous", "survives", "plausible", "min_distance", "engine", "gap", "time_limit",
+    "node_limit", "n_trials", "random_state",
+)  # fmt: skip
 STANDS = "Until that is put right, the question stands as it was."
+
+
+def field_name(part: str) -> str:
+    """What a part of a question is called on the page."""
+    return f"“{PARTS[part].setting.label}”" if part in FIELDS else outside(part)
 
 
 def percent(confidence: float) -> str:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from trust_recourse.io.wording import signed
-from trust_recourse.web.page.cancellation import Latest
 from trust_recourse.web.page.form import Form
 from trust_recourse.web.page.question_panel import Trial, tried
 from trust_recourse.web.page.texts import cost, limits, percent
-from trust_recourse.web.page.widgets import grid, heading, note, press, status_line
+from trust_recourse.web.page.widgets import Latest, grid, heading, note, press, status_line
 
 if TYPE_CHECKING:
     from trust_recourse import Option
