@@ -110,14 +110,11 @@ def ledger_routes(state: AppState) -> APIRouter:
     @routes.post("/promises/{promise}/redeem")
     async def redeem(promise: Id, asked: bodies.RedeemIn, request: Request) -> bodies.RedeemedOut:
         """The person returns: was it done, does it hold? What is found is recorded."""
-        ledger = book(state)
+        book(state)
 
         def job() -> dict[str, Any]:
-            x = values(state.recourse.schema, asked.person)
-            by = state.earlier.get(ledger.read(promise).model)
-            found = ledger.redeem(promise, x, state.recourse, promised_by=by)
-            hint = ["Start the server with it: --earlier FILE."] if found.undecided else []
-            return {**found.to_dict(), "sentences": found.lines() + hint}
+            found, said = state.redeemed(promise, values(state.recourse.schema, asked.person))
+            return {**found.to_dict(), "sentences": said}
 
         return bodies.RedeemedOut.model_validate(await looked_up(request, job))
 

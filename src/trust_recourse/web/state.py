@@ -16,24 +16,21 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
+import pandas as pd
 
+from trust_recourse import Feature, Recourse
 from trust_recourse.answers.plausibility import plausible_by
 from trust_recourse.io.cancel import Cancelled, cancellable, check
 from trust_recourse.io.scalars import plain
+from trust_recourse.ledger import Ledger, Redemption
+from trust_recourse.question import Plausible
 from trust_recourse.question.vocabulary import TIME_LIMIT
 from trust_recourse.report.letter.institution import Institution
 from trust_recourse.schema.derived import filled
 from trust_recourse.schema.multiples import multiple_below
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from trust_recourse import Feature, Recourse
-    from trust_recourse.ledger import Ledger
-    from trust_recourse.question import Plausible
 
 Given = TypeVar("Given")
 
@@ -182,6 +179,24 @@ class AppState:
             return await asyncio.get_running_loop().run_in_executor(self._pools[kind], run, job)
         finally:
             setattr(self.traffic, kind, getattr(self.traffic, kind) - 1)
+
+    def redeemed(
+        self, number: str, x: Any, subject: str | None = None
+    ) -> tuple[Redemption, list[str]]:
+        """What is found, and recorded, of a person who comes back for a promise, and as sentences.
+
+        With a subject, only a promise that was made to them is redeemed.
+        """
+        assert self.ledger is not None
+        made = self.ledger.read(number)
+        if subject is not None and made.id not in {
+            each.id for each in self.ledger.promises(False, subject=subject)
+        }:
+            raise ValueError(f"Promise {made.id} was made to somebody else than {subject!r}.")
+        by = self.earlier.get(made.model)
+        found = self.ledger.redeem(made.id, x, self.recourse, promised_by=by)
+        hint = ["Start the server with it: --earlier FILE."] if found.undecided else []
+        return found, [*found.lines(), *hint]
 
     def call_off(self) -> None:
         """End every search that is open or waits, and begin none; the rest is finished."""

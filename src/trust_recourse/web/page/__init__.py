@@ -1,7 +1,7 @@
 """The page for a case worker: pick a person, slide the confidence, see what would change the no.
 
-`people_panel` who to pick, and how a person differs from accepted applicants · `question_panel` what
-is asked and worked out · `limits` how far a value may go · `texts` how numbers are written ·
+`people_panel` who to pick, and how they differ from accepted applicants · `question_panel` what is
+asked and worked out · `texts` how numbers are written ·
 `session` one browser tab · `screen` how the parts are laid out · `decision`, `form`, `cards`,
 `frontier_chart`, `locks`, `what_if`, `compare`, `downloads`, `profile`, `promises_panel`,
 `settings_panel` the parts · `widgets` small pieces of them, and work of which only the latest is
@@ -10,19 +10,14 @@ answered · `look.css` how they look.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from fastapi import FastAPI
 from nicegui import ui
 from starlette.routing import Match, Mount
+from starlette.types import Scope
 
 from trust_recourse.web.auth import Policy
 from trust_recourse.web.page.screen import show
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-    from starlette.types import Scope
-
-    from trust_recourse.web.state import AppState
+from trust_recourse.web.state import AppState
 
 
 def mount(app: FastAPI, state: AppState) -> None:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
 
 from nicegui import ui
 
-from trust_recourse.answers.explain import Mover, RuleExplanation, explainable
+from trust_recourse import Result
+from trust_recourse.answers.explain import Comparison, Mover, RuleExplanation, explainable
 from trust_recourse.answers.explain.comparison import Writing
 from trust_recourse.answers.measurements import SIGMA
+from trust_recourse.io.wording import percent
 from trust_recourse.question import option_name
 from trust_recourse.web.page.question_panel import with_kept
-from trust_recourse.web.page.texts import cost, percent
+from trust_recourse.web.page.session import Session
+from trust_recourse.web.page.texts import cost
 from trust_recourse.web.page.what_if import STILL, movers, share_of
-from trust_recourse.web.page.widgets import Latest, grid, note, status_line
-
-if TYPE_CHECKING:
-    from trust_recourse import Result
-    from trust_recourse.answers.explain import Comparison
-    from trust_recourse.web.page.session import Session
+from trust_recourse.web.page.widgets import Drawn, grid, note
 
 RULES = 8  # told one by one, with their literals
 HOLD = (
@@ -57,8 +55,7 @@ class Compare:
         for select in (self.first, self.second):
             select.on_value_change(self._ask)
         self.said = note("")
-        self.latest = Latest(*status_line("Comparing…"))
-        self.place = ui.element("div").classes("stack")
+        self.found = Drawn("Comparing…", "stack")
         session.on(self._show, "person", "question", "answer", "kept")
         self._show()
 
@@ -69,8 +66,7 @@ class Compare:
 
     def _show(self) -> None:
         session = self.session
-        self.latest.stop()
-        self.place.clear()
+        self.found.empty()
         self.result = None if session.result is None else with_kept(session.result, session.kept)
         options = () if self.result is None else self.result.options
         enough = len(options) > 1 and explainable(session.state.recourse.model)
@@ -101,23 +97,19 @@ class Compare:
         )
 
     def _ask(self) -> None:
-        if self.open and not self._quiet and self.row.visible:
-            self.latest.ask(self._work)
-
-    async def _work(self) -> None:
         result, first, second = self.result, self.first.value, self.second.value
-        assert result is not None
+        if result is None or not self.open or self._quiet or not self.row.visible:
+            return
         if first == second:
-            self.place.clear()
+            self.found.empty()
             self.said.text = "Choose two different options."
             return
-        found = await self.session.state.work(lambda: result.compare(first, second, sigma=SIGMA))
-        self.said.text = ""
-        self.place.clear()
-        with self.place:
-            self._told(found, result.recourse.cost.words)
+        job, words = partial(result.compare, first, second, sigma=SIGMA), result.recourse.cost.words
+        work = self.session.state.work
+        self.found.draw(lambda: work(job), lambda found: self._told(found, words))
 
     def _told(self, found: Comparison, cost_words: str) -> None:
+        self.said.text = ""
         found = replace(found, writing=AS_CARDS)
         ui.label(found.sentence[:1].upper() + found.sentence[1:]).classes("strong")
         table = found.words()
@@ -127,25 +119,20 @@ class Compare:
         grid(("", *names), rows, numbers=1, paired=True)
         why = found.explanation
         if isinstance(why, RuleExplanation):
-            _by_rules(why, found.names)
+            note(HOLD.format(line=why.line))
+            ui.label("Rule by rule").classes("strong")
+            note(FIRES.format(names=found.names))
+            shown = why.movers(STILL)[:RULES]
+            for each in shown:
+                _rule(why, each, found.names)
+            rest, many = why.bars.sum() - sum(each.share for each in shown), len(why.bars)
+            note(f"The other {many - len(shown)} rules add {share_of(why, float(rest))} together.")
+            if why.note:
+                note(why.note)
         else:
             movers(why)
         if why.protected:
             note(f"These {why.noun}s depend on what is protected: {', '.join(why.protected)}.")
-
-
-def _by_rules(why: RuleExplanation, names: tuple[str, str]) -> None:
-    note(HOLD.format(line=why.line))
-    ui.label("Rule by rule").classes("strong")
-    note(FIRES.format(names=names))
-    told = why.movers(STILL)[:RULES]
-    for each in told:
-        _rule(why, each, names)
-    rest = why.bars.sum() - sum(each.share for each in told)
-    many = len(why.bars) - len(told)
-    note(f"The other {many} rules add {share_of(why, float(rest))} together.")
-    if why.note:
-        note(why.note)
 
 
 def _rule(why: RuleExplanation, mover: Mover, names: tuple[str, str]) -> None:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nicegui import ui
 
 from trust_recourse.answers.explain import explainable
+from trust_recourse.io.wording import percent
 from trust_recourse.question import Target
 from trust_recourse.report.letter.refusal import Refusal, refusal
+from trust_recourse.web.page.people_panel import Difference, PeopleTable
+from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.settings_panel import also
-from trust_recourse.web.page.texts import percent
 from trust_recourse.web.page.widgets import Drawn, grid, heading, note, tell, verdict_bar, warning
-
-if TYPE_CHECKING:
-    from trust_recourse.web.page.people_panel import Difference, PeopleTable
-    from trust_recourse.web.page.session import Session
 
 THROTTLE = 0.05  # seconds between two moves of the slider that are told to the server
 ALONE = "The main reasons need other applicants to compare with: start the server with --reference."

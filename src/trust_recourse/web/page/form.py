@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from nicegui import ui
 
+from trust_recourse import Feature, Schema
 from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import unbroken, written
 from trust_recourse.schema.derived import filled
+from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.texts import doubt, follows
 from trust_recourse.web.page.widgets import folded, note, press, tell
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from trust_recourse import Feature, Schema
-    from trust_recourse.web.page.session import Session
 
 MANY = 12  # features; a longer list has a filter and folds those that are locked
 EDITED = ", values corrected"

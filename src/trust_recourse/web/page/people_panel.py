@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from nicegui import ui
+from numpy.typing import NDArray
 
-from trust_recourse.io.wording import unbroken
+from trust_recourse import Feature, Recourse, Schema
+from trust_recourse.io.wording import percent, unbroken
 from trust_recourse.question import TO_WIN, Target
-from trust_recourse.web.page.limits import unmarked
-from trust_recourse.web.page.texts import percent
+from trust_recourse.web.page.session import Session
+from trust_recourse.web.page.texts import unmarked
 from trust_recourse.web.page.widgets import Latest, folded, note, press, status_line
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from numpy.typing import NDArray
-
-    from trust_recourse import Feature, Recourse, Schema
-    from trust_recourse.web.page.session import Session
 
 A_PAGE = 6
 SHOWN = 5  # differences

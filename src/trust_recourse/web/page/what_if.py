@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
 
 from nicegui import ui
 
-from trust_recourse.io.wording import signed
+from trust_recourse import Option
+from trust_recourse.answers.explain import Explanation
+from trust_recourse.io.wording import percent, signed
 from trust_recourse.web.page.form import Form
 from trust_recourse.web.page.question_panel import Trial, tried
-from trust_recourse.web.page.texts import cost, limits, percent
-from trust_recourse.web.page.widgets import Latest, grid, heading, note, press, status_line
-
-if TYPE_CHECKING:
-    from trust_recourse import Option
-    from trust_recourse.answers.explain import Explanation
-    from trust_recourse.web.page.session import Session
+from trust_recourse.web.page.session import Session
+from trust_recourse.web.page.texts import cost, limits
+from trust_recourse.web.page.widgets import Drawn, grid, note, press, verdict_bar
 
 MOVERS = 6  # rules or terms told one by one
 STILL = 5e-4  # shares smaller than what is shown
@@ -32,10 +30,8 @@ class WhatIf:
                 self.form = Form(session.state.recourse.schema, self._ask)
                 self.back = press("Back to the person’s own values", self._restart)
             with ui.element("div").classes("stack"):
-                waiting, self._failed = status_line("Asking the model…")
-                self.latest = Latest(waiting, self._none)
-                self.place = ui.element("div").classes("stack answer")
-                self.place.props["aria-live"] = "polite"
+                self.found = Drawn("Asking the model…", "stack answer")
+                self.found.place.props["aria-live"] = "polite"
         session.on(self._restart, "person")
         session.on(self._ask, "question")
         self._restart()
@@ -45,52 +41,36 @@ class WhatIf:
         self.form.fill(option.x)
         self._ask()
 
-    def _none(self, why: str) -> None:
-        """Say why there is no answer, and take away the one to earlier values."""
-        self.place.clear()
-        self._failed(why)
-
     def _restart(self) -> None:
         question = self.session.question
         for name, feature in self.form.features.items():
             self.form.hint(name, limits(feature, None if question is None else question.person))
         self.back.set_enabled(question is not None)
         if question is None:
-            self.place.clear()
-            with self.place:
+            self.found.place.clear()
+            with self.found.place:
                 note("Pick a person first.")
         else:
             self.form.fill(question.person)
             self._ask()
 
     def _ask(self) -> None:
-        if self.session.question is not None:
-            self.latest.ask(self._work)
-
-    async def _work(self) -> None:
-        question, recourse, values = (
-            self.session.question,
-            self.session.recourse,
-            self.form.values(),
-        )
-        assert question is not None
-        if values is None:
-            self.place.clear()
-            with self.place:
-                bar("help", "muted", f"No answer yet. {self.form.gap}")
+        session, question, values = self.session, self.session.question, self.form.values()
+        if question is None:
             return
-        decision = self.session.decision
-        found = await self.session.state.work(
-            lambda: tried(recourse, question.person, values, decision)
-        )
-        self.form.fill(found.derived)
-        self.place.clear()
-        with self.place:
-            self._show(found)
+        if values is None:
+            self.found.empty()
+            with self.found.place:
+                verdict_bar("help", "muted", f"No answer yet. {self.form.gap}", 3)
+            return
+        job = partial(tried, session.recourse, question.person, values, session.decision)
+        self.found.draw(lambda: session.state.work(job), self._show)
 
     def _show(self, found: Trial) -> None:
+        self.form.fill(found.derived)
         good = found.accepted and not found.broken
-        bar(*(("check_circle", "yes") if good else ("cancel", "no")), verdict(found))
+        mark = ("check_circle", "yes") if good else ("cancel", "no")
+        verdict_bar(*mark, verdict(found), 3)
         if found.broken:
             with ui.element("ul").classes("broken"):
                 for sentence in found.broken:
@@ -111,13 +91,6 @@ class WhatIf:
             note(f"Computed from these values: {'; '.join(told)}.")
         if found.why is not None and found.cost:
             movers(found.why)
-
-
-def bar(icon: str, kind: str, words: str) -> None:
-    """What is said of the values, where it can always be seen."""
-    with ui.element("div").classes("verdict"):
-        ui.icon(icon).classes(kind).props["aria-hidden"] = "true"
-        heading(words, 3)
 
 
 def verdict(found: Trial) -> str:

@@ -35,9 +35,9 @@ def note(text: str) -> ui.label:
     return ui.label(text).classes("muted note")
 
 
-def warning() -> ui.label:
+def warning(kind: str = "warning") -> ui.label:
     """Something that stands out, that a reader of the screen is told of; empty at first."""
-    label = ui.label().classes("warning")
+    label = ui.label().classes(kind)
     label.props["role"] = "status"
     return label
 
@@ -208,8 +208,15 @@ class Drawn(Latest):
     """A place for what is worked out, below a line that says that it is, or why it is not there."""
 
     def __init__(self, words: str, kind: str) -> None:
-        super().__init__(*status_line(words))
+        waiting, failed = status_line(words)
+        super().__init__(waiting, self._none)
+        self._say = failed
         self.place = ui.element("div").classes(kind)
+
+    def _none(self, why: str) -> None:
+        """Say why there is no answer, and take away the one before."""
+        self.place.clear()
+        self._say(why)
 
     def empty(self) -> None:
         """Call off what is in flight, and show nothing."""
