@@ -27,7 +27,7 @@ from trust_recourse.io.wording import percent
 from trust_recourse.question import Question, Target
 from trust_recourse.report.letter.profiles import PROFILES
 from trust_recourse.web.page.cards import highest_words
-from trust_recourse.web.page.compare import AS_CARDS
+from trust_recourse.web.page.compare import AS_CARDS, verdict
 from trust_recourse.web.page.downloads import file_name, not_to_come
 from trust_recourse.web.page.frontier_chart import picture
 from trust_recourse.web.page.locks import judged, price_words
@@ -43,7 +43,6 @@ from trust_recourse.web.page.question_panel import (
     with_kept,
 )
 from trust_recourse.web.page.texts import badge, conditions, doubt, follows, limits
-from trust_recourse.web.page.what_if import verdict
 from trust_recourse.web.page.widgets import said
 from trust_recourse.web.state import Busy, Limits
 from worlds import paper_machine

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -121,24 +122,22 @@ def at_most(name: str, given: float | None, most: float) -> None:
         raise ProblemDetails("too-much", detail, name=name, limit=most)
 
 
-def bounds(
-    recourse: Recourse, limits: Limits, /, engine: str = "auto", time_limit: float | None = None,
-    n_trials: int | None = None, **_: Any,
-) -> dict[str, Any]:  # fmt: skip
-    """The limits of a search, of the parts of a question: the server's where it has none."""
-    if recourse.proves(engine):
-        return {"time_limit": min(time_limit or limits.seconds, limits.seconds)}
-    by_itself = BLACK_BOX[UNREAD if engine == "auto" else engine].trials
-    return {"n_trials": n_trials or min(by_itself, limits.trials)}
+def bounded(recourse: Recourse, limits: Limits, asked: Question) -> Question:
+    """A question whose search ends with the limits of the server at the latest."""
+    if recourse.proves(asked.engine):
+        seconds = min(asked.time_limit or limits.seconds, limits.seconds)
+        return replace(asked, time_limit=seconds)
+    by_itself = BLACK_BOX[UNREAD if asked.engine == "auto" else asked.engine].trials
+    return replace(asked, n_trials=asked.n_trials or min(by_itself, limits.trials))
 
 
 def put(state: AppState, body: QuestionIn, *, certify: bool = False) -> Result:
-    """Ask a question; the search ends with the limits of the server at the latest."""
+    """Ask the question of a request."""
     recourse, parts = state.recourse, body.given(QuestionFields)
     person = values(recourse.schema, body.person)
     if "plausible" in parts:
         parts["plausible"] = state.plausible(parts["plausible"])
-    asked = Question(**parts | bounds(recourse, state.limits, **parts))
+    asked = bounded(recourse, state.limits, Question(**parts))
     return recourse.ask(person, asked, certify=certify)
 
 

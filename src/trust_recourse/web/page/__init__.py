@@ -3,7 +3,7 @@
 `people_panel` who to pick, and how they differ from accepted applicants · `question_panel` what is
 asked and worked out · `texts` how numbers are written ·
 `session` one browser tab · `screen` how the parts are laid out · `decision`, `form`, `cards`,
-`frontier_chart`, `locks`, `what_if`, `compare`, `downloads`, `profile`, `promises_panel`,
+`frontier_chart`, `locks`, `compare`, `downloads`, `profile`, `promises_panel`,
 `settings_panel` the parts · `widgets` small pieces of them, and work of which only the latest is
 answered · `look.css` how they look.
 """

@@ -262,7 +262,6 @@ class Exports:
             return
         self.held.visible = False
         self.looking.stop()
-        self.looking.forget()
         subject = _said(self.subject)
 
         async def read() -> None:
@@ -294,10 +293,9 @@ class Exports:
         self.number.value = ""
         self._say()
         if self.session.state.ledger is not None:
-            at_all = () if result is None else range(len(result.options))
             names = {
                 at: option_name(at).capitalize()
-                for at in at_all
+                for at in range(len(result.options) if result is not None else 0)
                 if result is not None and result.accepted(at)  # a promise of a no is none
             }
             self.promised = None

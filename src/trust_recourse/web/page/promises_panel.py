@@ -64,7 +64,6 @@ class LookUp:
     def _forget(self) -> None:
         """Nothing stands below another number."""
         self.latest.stop()
-        self.latest.forget()
         self.made = None
         self.place.clear()
         self._allow()

@@ -13,7 +13,7 @@ import pandas as pd
 from trust_recourse import Feature, Option, Recourse, Result, Status
 from trust_recourse.answers.explain import Explanation, explain, explainable, places
 from trust_recourse.question import Limit, Question, Target
-from trust_recourse.web.questions import bounds
+from trust_recourse.web.questions import bounded
 from trust_recourse.web.state import Limits
 
 SAME = 1e-9  # of confidence
@@ -96,9 +96,8 @@ def must_stay_missing(feature: Feature, value: Any) -> bool:
 
 def find(recourse: Recourse, asked: PersonQuestion, limits: Limits) -> Result:
     """The answers, within the limits."""
-    put = asked.question
-    ends = bounds(recourse, limits, put.engine, put.time_limit, put.n_trials)
-    return asked.over(recourse).ask(asked.person, replace(put, **ends))
+    put = bounded(recourse, limits, asked.question)
+    return asked.over(recourse).ask(asked.person, put)
 
 
 # ---------------------------------------------------------------- the price of a lock

@@ -8,7 +8,7 @@ from nicegui import ui
 
 from trust_recourse import Option
 from trust_recourse.web.page.cards import Cards
-from trust_recourse.web.page.compare import Compare
+from trust_recourse.web.page.compare import Compare, WhatIf
 from trust_recourse.web.page.decision import AskingPanel, Decision, Differences, Reasons
 from trust_recourse.web.page.downloads import Exports
 from trust_recourse.web.page.form import ByHand
@@ -18,7 +18,6 @@ from trust_recourse.web.page.people_panel import SHOWN, PeopleTable, Picker
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.settings_panel import Settings
 from trust_recourse.web.page.texts import ABOUT
-from trust_recourse.web.page.what_if import WhatIf
 from trust_recourse.web.state import AppState
 
 LOOK = Path(__file__).with_name("look.css")
