@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Path, Query, Request
@@ -12,7 +13,7 @@ from pydantic import AfterValidator
 from trust_recourse.answers.result import Result
 from trust_recourse.certificate import Certificate
 from trust_recourse.io import clock
-from trust_recourse.ledger import Entry, Promise
+from trust_recourse.ledger import Entry, Ledger, Promise
 from trust_recourse.ledger.compatibility import check as judge
 from trust_recourse.question.vocabulary import QuestionFields
 from trust_recourse.web import bodies
@@ -50,21 +51,21 @@ def ledger_routes(state: AppState) -> APIRouter:
     routes = APIRouter(prefix="/v1/ledger", route_class=StrictRoute, tags=["ledger"])
     limits = state.limits
 
-    async def looked_up(request: Request, job: Callable[[], Done]) -> Done:
-        return await waited_for(request, state.record(job))
+    async def looked_up(request: Request, job: Callable[[Ledger], Done]) -> Done:
+        return await waited_for(request, state.record(partial(job, book(state))))
 
     @routes.post("/promises", status_code=201)
     async def promise(asked: bodies.PromiseIn, request: Request) -> bodies.PromisedOut:
         """Promise an option to a person; when this answers, the promise is on disk."""
         within(limits, asked.given(QuestionFields))
-        ledger = book(state)
+        book(state)  # without one, nothing is searched
 
         def answered() -> tuple[Result, Certificate | None]:
             result = put(state, asked, certify=asked.certificate)
             option = chosen(result, asked.option)
             return result, result.certificate(option.target) if asked.certificate else None
 
-        def promised() -> bodies.PromisedOut:
+        def promised(ledger: Ledger) -> bodies.PromisedOut:
             made = ledger.promise(
                 result, asked.option, subject=asked.subject, days=asked.days,
                 valid_until=asked.valid_until, certificate=proof, ranges=asked.ranges,
@@ -83,25 +84,23 @@ def ledger_routes(state: AppState) -> APIRouter:
         after: Annotated[int, Query(ge=0, le=2**53, description="From this number on.")] = 0,
     ) -> bodies.PromisesOut:
         """The promises in the order they were made, so many at a time."""
-        ledger = book(state)
-        found = await looked_up(request, lambda: ledger.promises(outstanding))
+        found = await looked_up(request, lambda ledger: ledger.promises(outstanding))
         return _listed([each for each in found if each.number > after], limits.rows)
 
     @routes.post("/promises/search")
     async def search(asked: bodies.SearchIn, request: Request) -> bodies.PromisesOut:
         """The promises made to one person, by their id."""
-        ledger = book(state)
-        found = await looked_up(
-            request, lambda: ledger.promises(asked.outstanding, subject=asked.subject)
-        )
-        return _listed(found, limits.rows)
+
+        def job(ledger: Ledger) -> list[Promise]:
+            return ledger.promises(asked.outstanding, subject=asked.subject)
+
+        return _listed(await looked_up(request, job), limits.rows)
 
     @routes.get("/promises/{promise}")
     async def history(promise: Id, request: Request) -> bodies.HistoryOut:
         """One promise, and all that happened to it."""
-        ledger = book(state)
 
-        def job() -> bodies.HistoryOut:
+        def job(ledger: Ledger) -> bodies.HistoryOut:
             events = [*map(_event, ledger.history(promise))]
             return bodies.HistoryOut(promise=_told(ledger.read(promise)), events=events)
 
@@ -110,9 +109,8 @@ def ledger_routes(state: AppState) -> APIRouter:
     @routes.post("/promises/{promise}/redeem")
     async def redeem(promise: Id, asked: bodies.RedeemIn, request: Request) -> bodies.RedeemedOut:
         """The person returns: was it done, does it hold? What is found is recorded."""
-        book(state)
 
-        def job() -> dict[str, Any]:
+        def job(_: Ledger) -> dict[str, Any]:
             found, said = state.redeemed(promise, values(state.recourse.schema, asked.person))
             return {**found.to_dict(), "sentences": said}
 
@@ -121,8 +119,8 @@ def ledger_routes(state: AppState) -> APIRouter:
     @routes.post("/promises/{promise}/withdraw")
     async def withdraw(promise: Id, asked: bodies.WithdrawIn, request: Request) -> bodies.EventOut:
         """Take a promise back; it stays in the ledger, with the reason."""
-        ledger = book(state)
-        return _event(await looked_up(request, lambda: ledger.withdraw(promise, asked.reason)))
+        entry = await looked_up(request, lambda ledger: ledger.withdraw(promise, asked.reason))
+        return _event(entry)
 
     @routes.get("/verify")
     async def verify(
@@ -132,8 +130,7 @@ def ledger_routes(state: AppState) -> APIRouter:
         ] = None,
     ) -> bodies.ChainOut:
         """Walk the chain of entries, and name the first that was changed, removed or moved."""
-        ledger = book(state)
-        found = await looked_up(request, lambda: ledger.verify(head))
+        found = await looked_up(request, lambda ledger: ledger.verify(head))
         return bodies.ChainOut(
             holds=found.holds,
             entries=found.entries,
@@ -146,8 +143,8 @@ def ledger_routes(state: AppState) -> APIRouter:
         request: Request, by: Annotated[Literal["decision", "target"], Query()] = "decision"
     ) -> bodies.CheckedOut:
         """Which outstanding promises the served model would break, and what would mend each."""
-        ledger, now = book(state), clock.now()
-        promises = await looked_up(request, ledger.promises)
+        now = clock.now()
+        promises = await looked_up(request, Ledger.promises)
 
         def job() -> dict[str, Any]:
             return judge(promises, state.recourse, now, by, time_limit=limits.seconds).to_dict()
