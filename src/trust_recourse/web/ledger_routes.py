@@ -144,7 +144,7 @@ def ledger_routes(state: AppState) -> APIRouter:
     ) -> bodies.CheckedOut:
         """Which outstanding promises the served model would break, and what would mend each."""
         now = clock.now()
-        promises = await looked_up(request, Ledger.promises)
+        promises = await looked_up(request, lambda ledger: ledger.promises())
 
         def job() -> dict[str, Any]:
             return judge(promises, state.recourse, now, by, time_limit=limits.seconds).to_dict()
