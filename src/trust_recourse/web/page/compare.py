@@ -23,7 +23,7 @@ from trust_recourse.web.page.form import Form
 from trust_recourse.web.page.question_panel import Trial, tried, with_kept
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.texts import cost, limits
-from trust_recourse.web.page.widgets import Drawn, grid, note, on_input, press, verdict_bar
+from trust_recourse.web.page.widgets import Drawn, grid, note, press, verdict_bar
 
 MOVERS = 6  # rules or terms told one by one
 STILL = 5e-4  # shares smaller than what is shown
@@ -168,7 +168,7 @@ class Compare:
     """Two options chosen from those of the answer and those kept from others."""
 
     def __init__(self, session: Session) -> None:
-        self.session, self.open = session, False
+        self.session, self.open, self._quiet = session, False, False
         self.result: Result | None = None
         note("Two options of this person side by side: what the dearer one buys, and why.")
         with ui.element("div").classes("line-up") as self.row:
@@ -177,7 +177,7 @@ class Compare:
                 for label in ("First", "Second")
             )
         for select in (self.first, self.second):
-            on_input(select, self._ask)
+            select.on_value_change(self._ask)
         self.said = note("")
         self.found = Drawn("Comparing…", "stack")
         session.on(self._show, "person", "question", "answer", "kept")
@@ -201,9 +201,11 @@ class Compare:
                 at: f"{option_name(at).capitalize()}, for at least {percent(o.target.confidence)}"
                 for at, o in enumerate(options)
             }
+            self._quiet = True
             for select, default in ((self.first, 0), (self.second, 1)):
                 chosen = select.value if select.value in names else default
                 select.set_options(names, value=chosen)
+            self._quiet = False
             self._ask()
 
     def _why_not(self, many: int) -> str:
@@ -220,7 +222,7 @@ class Compare:
 
     def _ask(self) -> None:
         result, first, second = self.result, self.first.value, self.second.value
-        if result is None or not self.open or not self.row.visible:
+        if result is None or not self.open or self._quiet or not self.row.visible:
             return
         if first == second:
             self.found.empty()

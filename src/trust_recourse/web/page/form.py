@@ -16,7 +16,7 @@ from trust_recourse.io.wording import unbroken, written
 from trust_recourse.schema.derived import filled
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.texts import doubt, follows
-from trust_recourse.web.page.widgets import folded, note, on_input, press, tell
+from trust_recourse.web.page.widgets import folded, note, press, tell
 
 MANY = 12  # features; a longer list has a filter and folds those that are locked
 EDITED = ", values corrected"
@@ -93,7 +93,7 @@ class Form:
         self.schema = schema
         self.fields: dict[str, ui.input | ui.select] = {}
         self.features = {feature.name: feature for feature in schema}
-        self._then = then
+        self._then, self._quiet = then, False
         FeatureList(schema, self._field, kind="form", fold=fold)
         self.fields = {name: self.fields[name] for name in self.features}
 
@@ -110,18 +110,20 @@ class Form:
         field.props("outlined dense hide-bottom-space").without_auto_validation()
         if _computed(feature):
             field.props("readonly")
-        on_input(field, self._then)
+        field.on_value_change(lambda: None if self._quiet else self._then())
         self.fields[feature.name] = field
         return field
 
     def fill(self, values: pd.Series[Any] | Mapping[str, Any]) -> None:
-        """Set the fields of these values."""
+        """Set the fields of these values, without telling of it."""
+        self._quiet = True
         for name in values.keys():  # noqa: SIM118 - of a Series, too
             field, feature, value = self.fields[name], self.features[name], plain(values[name])
             if _listed(feature):
                 field.value = _values(feature).index(value)
             else:
                 field.value = "" if value is None else written(float(value), feature.step)
+        self._quiet = False
 
     def compute(self) -> None:
         """Set the fields of what follows from others, where those can be read."""

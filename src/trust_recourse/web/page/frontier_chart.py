@@ -92,6 +92,7 @@ class FrontierChart:
             self.latest.ask(self._work)
 
     def _every(self) -> None:
+        """Ask for every step there is, or for no more than before."""
         self._draw_by(RESOLUTION if self.resolution is None else None)
         self.latest.ask(self._work)
 
@@ -100,6 +101,7 @@ class FrontierChart:
         self.every.text = FEWER if resolution is None else EVERY
 
     def _answer(self) -> None:
+        """Note what the answer costs beside the one before."""
         assert self.session.result is not None
         for option in self.session.result.options[:1]:
             if (now := (option.cost, option.confidence)) != self.now:

@@ -17,7 +17,7 @@ from trust_recourse.web.page.form import FeatureList, is_long
 from trust_recourse.web.page.question_panel import SAME, Price, price
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.texts import STANDS, conditions, cost, follows, limits, span, unmarked
-from trust_recourse.web.page.widgets import Latest, note, on_input, status_line, tell, warning
+from trust_recourse.web.page.widgets import Latest, note, status_line, tell, warning
 
 ENDS = ("from", "to")
 
@@ -26,7 +26,8 @@ class Locks:
     """A row for each feature; prices are searched for while the panel is open, one by one."""
 
     def __init__(self, session: Session) -> None:
-        self.session, self.open, self.unfolded = session, False, False
+        self.session, self.open, self._quiet = session, False, False
+        self.unfolded = False
         self.switches: dict[str, ui.switch] = {}
         self.notes: dict[str, ui.label] = {}
         self.prices: dict[str, ui.label] = {}
@@ -54,8 +55,7 @@ class Locks:
                 if feature.derived:
                     ui.icon("functions").classes("follows").props["aria-hidden"] = "true"
                 else:
-                    switch = ui.switch()
-                    on_input(switch, lambda: self.session.turn(feature))
+                    switch = ui.switch(on_change=lambda: self._turned(feature))
                     switch.props["aria-label"] = f"{feature.title} may change"
                     self.switches[feature.name] = switch
                 with ui.element("div"):
@@ -77,6 +77,10 @@ class Locks:
         if is_open:
             self._price()
 
+    def _turned(self, feature: Feature) -> None:
+        if not self._quiet:
+            self.session.turn(feature)
+
     def shown(self, is_open: bool) -> None:
         """Whether the panel can be seen; prices wait until it is."""
         self.open = is_open
@@ -90,6 +94,7 @@ class Locks:
     def _show(self) -> None:
         question = self.session.question
         self.latest.stop()
+        self._quiet = True
         for feature in self.session.state.recourse.schema:
             person = None if question is None else question.person
             free, fixed, freed = feature.movable, True, False
@@ -106,6 +111,7 @@ class Locks:
                 "freed by you" * freed,
             )
             self.notes[feature.name].text = unbroken("; ".join(filter(None, says)))
+        self._quiet = False
 
     def _price(self) -> None:
         if self.open and self.session.result is not None and not self.session.more:
@@ -135,7 +141,7 @@ class LimitFields:
     """The two fields of a feature, and what is wrong with them; what they say is asked at once."""
 
     def __init__(self, session: Session, feature: Feature) -> None:
-        self.session, self.feature = session, feature
+        self.session, self.feature, self._quiet = session, feature, False
         with ui.element("div").classes("ends") as self.place:
             self.fields = {end: self._field(end) for end in ENDS}
             self.said = warning("note doubt")
@@ -160,7 +166,7 @@ class LimitFields:
             field.props("clearable")
         field.props("outlined dense stack-label hide-bottom-space").without_auto_validation()
         field.props["aria-label"] = f"{feature.title}, {end}"
-        on_input(field, self._ask)
+        field.on_value_change(self._ask)
         return field
 
     def _meet(self) -> None:
@@ -170,10 +176,13 @@ class LimitFields:
         ends: Sequence[Any] = held.get(feature.name, (None, None))
         if feature.numeric:
             ends = ["" if end is None else written(float(end), feature.step) for end in ends]
+        self._quiet = True
         for field, end in zip(self.fields.values(), ends, strict=True):
             field.value = end
+        self._quiet = False
 
     def _show(self) -> None:
+        """The fields where a limit matters, and what is to be said of them."""
         question, feature = self.session.question, self.feature
         self.place.visible = question is not None and (
             (feature.movable and bool(feature.derived)) or question.may_change(feature)
@@ -194,7 +203,7 @@ class LimitFields:
             field.props["error"] = end in found.at
 
     def _ask(self) -> None:
-        if self.session.question is None:
+        if self._quiet or self.session.question is None:
             return
         found = self._judged()
         try:

@@ -13,7 +13,7 @@ from trust_recourse.question.vocabulary import PARTS, outside, reworded
 from trust_recourse.search.engines import Engine
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.texts import FIELDS, STANDS, field_name
-from trust_recourse.web.page.widgets import note, on_input, status_line
+from trust_recourse.web.page.widgets import note, status_line
 from trust_recourse.web.state import AppState
 
 CHOICES: dict[str, dict[str, str]] = {  # each with its words; "" is the default
@@ -75,7 +75,7 @@ class Settings:
     """A field for each part of the question, all read at every edit: what they say is asked."""
 
     def __init__(self, session: Session) -> None:
-        self.session = session
+        self.session, self._following = session, False
         note("What is asked beside the confidence. Empty is as the model and its rules have it.")
         self.waiting, self.failed = status_line("")
         with ui.element("div").classes("settings"):
@@ -93,14 +93,18 @@ class Settings:
             example = f"such as {told.example}" if told.example else str(PARTS[part].default or "")
             made.props["placeholder"] = example
         made.props("outlined dense stack-label").props["hint"] = told.help
-        on_input(made, self._ask)
+        made.on_value_change(self._ask)
         return made
 
     def _follow(self) -> None:
         """Show the mode that is asked, which a confidence asked for elsewhere may have changed."""
+        self._following = True
         self.fields["mode"].value = self.session.settings.mode
+        self._following = False
 
     def _ask(self) -> None:
+        if self._following:
+            return
         texts = {part: str(field.value or "") for part, field in self.fields.items()}
         try:
             self.session.ask(**parts(self.session.state, texts))

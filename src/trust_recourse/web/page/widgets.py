@@ -111,11 +111,6 @@ def status_line(text: str) -> tuple[Callable[[bool], None], Callable[[str], None
     return waiting, failed
 
 
-def on_input(field: ui.element, then: Callable[[], None]) -> None:
-    """Do this when a person changes a field, not when the page sets its value."""
-    field.on("update:model-value", lambda: then())
-
-
 def grid(
     head: Sequence[str],
     rows: Sequence[Sequence[str]],
