@@ -34,7 +34,7 @@ from trust_recourse.question.vocabulary import HELP, TIME_LIMIT, QuestionFields,
 from trust_recourse.report.letter.letter_request import LetterRequest
 from trust_recourse.report.model.fit_request import FitRequest
 from trust_recourse.web.bodies import LetterIn, QuestionIn
-from trust_recourse.web.page.limits import judged
+from trust_recourse.web.page.locks import judged
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.settings_panel import FIELDS, parts
 from trust_recourse.web.state import AppState

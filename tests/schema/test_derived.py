@@ -25,7 +25,7 @@ from trust_recourse.schema.actions import why_not
 from trust_recourse.schema.derived import check_rows
 from trust_recourse.schema.formula import Formula
 from trust_recourse.schema.multiples import before_rounding, nearest_multiple
-from trust_recourse.web.people import person_like
+from trust_recourse.web.state import person_like
 
 law = settings(max_examples=200, deadline=None, database=None)
 TEXTS = [

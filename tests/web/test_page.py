@@ -23,17 +23,15 @@ from page_server import HOSTILE, TEMPLATE, loans, patients
 from trust_recourse import Feature, Ledger, Recourse, Schema
 from trust_recourse.cli import app
 from trust_recourse.cli.serve import Service
+from trust_recourse.io.wording import percent
 from trust_recourse.question import Question, Target
 from trust_recourse.report.letter.profiles import PROFILES
-from trust_recourse.web.page.cancellation import said
 from trust_recourse.web.page.cards import highest_words
-from trust_recourse.web.page.compare import AS_CARDS
+from trust_recourse.web.page.compare import AS_CARDS, verdict
 from trust_recourse.web.page.downloads import file_name, not_to_come
 from trust_recourse.web.page.frontier_chart import picture
-from trust_recourse.web.page.limits import judged
-from trust_recourse.web.page.locks import price_words
-from trust_recourse.web.page.people_panel import A_PAGE, PeopleTable
-from trust_recourse.web.page.picker import nobody
+from trust_recourse.web.page.locks import judged, price_words
+from trust_recourse.web.page.people_panel import A_PAGE, PeopleTable, nobody
 from trust_recourse.web.page.profile import LABELS, entries, missing
 from trust_recourse.web.page.question_panel import (
     PersonQuestion,
@@ -44,8 +42,8 @@ from trust_recourse.web.page.question_panel import (
     tried,
     with_kept,
 )
-from trust_recourse.web.page.texts import badge, conditions, doubt, follows, limits, percent
-from trust_recourse.web.page.what_if import verdict
+from trust_recourse.web.page.texts import badge, conditions, doubt, follows, limits
+from trust_recourse.web.page.widgets import said
 from trust_recourse.web.state import Busy, Limits
 from worlds import paper_machine
 

@@ -28,7 +28,7 @@ from trust_recourse.web import bodies
 from trust_recourse.web.page.cards import limit_words
 from trust_recourse.web.page.frontier_chart import FrontierChart
 from trust_recourse.web.page.people_panel import PeopleTable
-from trust_recourse.web.page.promises_panel import outstanding, promise_once, redeemed
+from trust_recourse.web.page.promises_panel import outstanding, promise_once
 from trust_recourse.web.page.question_panel import tried, with_kept
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.settings_panel import parts
@@ -303,8 +303,8 @@ def test_what_is_outstanding_is_promised_once_and_redeemed_by_whom_it_was_made_t
         assert outstanding(ledger.promises(subject="cy")) == ""
         state = AppState(asking.state.recourse, ledger=ledger)
         with pytest.raises(ValueError, match="made to somebody else than 'al'"):
-            redeemed(state, made.id, made.option.x, "al")
-        assert redeemed(state, made.id, made.option.x, "bo").due
+            state.redeemed(made.id, made.option.x, "al")
+        assert state.redeemed(made.id, made.option.x, "bo")[0].due
         assert promise_once(ledger, asking.result, 0, "bo", last)[1]
         state.close()
 

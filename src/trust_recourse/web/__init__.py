@@ -1,9 +1,8 @@
 """The service and the page, which both work with a `state`.
 
-`service` is the app; `question_routes` and `ledger_routes` are its routes, `bodies` what they take
-and give,
-`questions` what they put to the model, `problems` what may be wrong, `document` how it is told in
-OpenAPI · `guard`, `intake` and `metrics` stand before it · `serving` starts it.
+`service` is the app; `question_routes` and `ledger_routes` are its routes, `bodies` what they
+accept and return, `questions` what they put to the model, `problems` what may be wrong, `openapi`
+how it is described · `auth`, `body_limit` and `metrics` stand before it · `serving` starts it.
 """
 
 from importlib.util import find_spec

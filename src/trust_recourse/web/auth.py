@@ -1,8 +1,13 @@
-"""Who may ask: on the loopback address this machine alone, elsewhere who has the key.
+"""Access: without a key this machine alone may ask, elsewhere a client needs the key.
 
 The key comes as `X-API-Key`, as a Bearer token, or as the password of Basic authentication, which
 a browser asks for by itself. A page of another site may not use a browser's access: its requests
 name their origin, and a name that was made to point here (DNS rebinding) is no name of ours.
+
+`Policy` says what a browser may do with an answer: run what this server sent, ask it alone, never
+frame it. The page's framework writes scripts and styles into the page and compiles its templates in
+the browser, so these may be inline and evaluated; nothing may come from elsewhere, and no attribute
+of an element may be a script.
 """
 
 from __future__ import annotations
@@ -14,14 +19,33 @@ import hmac
 import ipaddress
 from urllib.parse import SplitResult, urlsplit
 
-from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from trust_recourse.web.problems import ProblemDetails
 
 OPEN = ("/health", "/ready")  # say nothing but that, for whoever watches the server
 LEAST_KEY = 16
 REALM = 'Basic realm="trust-recourse", charset="UTF-8"'
+SOURCES = {
+    "default-src": "'none'",
+    "base-uri": "'none'",
+    "connect-src": "'self'",
+    "font-src": "'self'",
+    "form-action": "'self'",
+    "frame-ancestors": "'none'",
+    "img-src": "'self' data:",
+    "object-src": "'none'",
+    "script-src": "'self' 'unsafe-eval' 'unsafe-inline'",
+    "script-src-attr": "'none'",
+    "style-src": "'self' 'unsafe-inline'",
+}
+HEADERS = {
+    "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in SOURCES.items()),
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+}
 
 
 class Auth:
@@ -108,3 +132,23 @@ def _given(headers: Headers) -> list[bytes]:
 def _digest(key: bytes) -> bytes:
     """Of one length whatever the key, so that comparing says nothing of it."""
     return hashlib.sha256(key).digest()
+
+
+class Policy:
+    """Sends these headers with every answer; beside a policy of its own, a browser keeps both."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+
+        async def told(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    if value not in headers.getlist(name):  # the page says it too, wherever it is
+                        headers.append(name, value)
+            await send(message)
+
+        await self.app(scope, receive, told)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated, Any, Literal, TypeVar, get_origin
 
 from pydantic import (
@@ -77,16 +77,12 @@ class Person(RootModel[dict[str, Any]]):
     def _plain(self) -> Person:
         # One function for all values: a type of each would make an error of each.
         for name, value in self.root.items():
-            number = isinstance(value, (int, float))
-            if not (value is None or number or isinstance(value, str)):
+            if not (value is None or isinstance(value, (int, float, str))):
                 raise ValueError(f"{name[:80]!r} is no text, number or boolean")
-            if number and not (abs(value) <= WHOLE if isinstance(value, int) else _finite(value)):
+            huge = isinstance(value, int) and abs(value) > WHOLE
+            if huge or (isinstance(value, float) and not math.isfinite(value)):
                 raise ValueError(f"{name[:80]!r} is not finite, or a whole number beyond 2**53")
         return self
-
-
-def _finite(value: float) -> bool:
-    return math.isfinite(value)
 
 
 # ---------------------------------------------------------------- questions
@@ -124,24 +120,34 @@ class CostIn(RequestBody):
 Made = TypeVar("Made", bound=RequestBody)
 
 
-def body_of(
-    request: type,
-    *names: str,
-    kinds: Mapping[str, Any] | None = None,
-    more: Mapping[str, str] | None = None,
-) -> Callable[[type[Made]], type[Made]]:
-    """Give a body a field for each of a request, or for these, by their names outside Python.
+OURS = "The server's if null."
+KINDS: dict[str, Any] = {  # of fields, in place of the request's own
+    "confidence": Levels,
+    "cost": Annotated[Literal["l0", "l1", "l2"] | CostIn, BeforeValidator(_a_sum)],
+    "engine": Engine,
+    "fields": Annotated[dict[Named, Value | list[Named]], Field(max_length=ENTRIES)],
+    "limits": Annotated[dict[Named, Limit], Field(max_length=ENTRIES)],
+}
+MORE = {  # sentences after the description of a field
+    "confidence": "One level of confidence, or several.",
+    "limits": 'Such as {"loan": [null, 5000]}.',
+    "plausible": "The known rows are the server's.",
+    **dict.fromkeys(
+        ("cost", "decision_threshold", "organisation", "contact", "decision", "valid_until"), OURS
+    ),
+}
 
-    `kinds` are types in place of the request's own, `more` sentences for the description.
-    """
+
+def body_of(request: type, *names: str) -> Callable[[type[Made]], type[Made]]:
+    """Give a body a field for each of a request, or for these, by their names outside Python."""
 
     def made(cls: type[Made]) -> type[Made]:
         fields: dict[str, Any] = {}
         for name, each in fields_of(request, *names).items():
-            kind = (kinds or {}).get(name) or _kind(each)
             default = [*each.default] if isinstance(each.default, tuple) else each.default
             default = None if name == "confidence" else default
-            told = " ".join(filter(None, (each.setting.help, (more or {}).get(name))))
+            kind = KINDS.get(name) or _kind(each)
+            told = " ".join(filter(None, (each.setting.help, MORE.get(name))))
             of = kind if default is not None else kind | None
             fields[each.outside] = of, Field(default, description=told)
         return create_model(
@@ -166,22 +172,7 @@ def _kind(each: RequestField) -> Any:
     return Annotated[kind, Field(gt=told.above, ge=told.least, lt=told.below, le=most)]
 
 
-KINDS = {
-    "confidence": Levels,
-    "cost": Annotated[Literal["l0", "l1", "l2"] | CostIn, BeforeValidator(_a_sum)],
-    "engine": Engine,
-    "limits": Annotated[dict[Named, Limit], Field(max_length=ENTRIES)],
-}
-MORE = {
-    "confidence": "One level of confidence, or several.",
-    "cost": "The server's if null.",
-    "decision_threshold": "The server's if null.",
-    "limits": 'Such as {"loan": [null, 5000]}.',
-    "plausible": "The known rows are the server's.",
-}
-
-
-@body_of(QuestionFields, *RULES, kinds=KINDS, more=MORE)
+@body_of(QuestionFields, *RULES)
 class RulesIn(RequestBody):
     """What may change, what a change costs, and who is refused."""
 
@@ -192,7 +183,7 @@ class RulesIn(RequestBody):
         return {inside[name]: value for name, value in told.items()}
 
 
-@body_of(QuestionFields, "confidence", "node_limit", "time_limit", kinds=KINDS, more=MORE)
+@body_of(QuestionFields, "confidence", "node_limit", "time_limit")
 class FrontierIn(RulesIn):
     """Whose stairs of cost and confidence, and how finely."""
 
@@ -202,7 +193,7 @@ class FrontierIn(RulesIn):
     )
 
 
-@body_of(QuestionFields, *OTHERS, kinds=KINDS, more=MORE)
+@body_of(QuestionFields, *OTHERS)
 class QuestionIn(RulesIn):
     """What a person must change to be accepted with these confidences."""
 
@@ -258,13 +249,7 @@ class VerifyIn(RulesIn):
         return self
 
 
-@body_of(
-    LetterRequest,
-    kinds={
-        "fields": Annotated[dict[Named, Value | list[Named]], Field(max_length=ENTRIES)],
-    },
-    more=dict.fromkeys(("organisation", "contact", "decision", "valid_until"), MORE["cost"]),
-)
+@body_of(LetterRequest)
 class LetterIn(QuestionIn):
     """A letter to the person. Under a promise it is recorded in the ledger."""
 

@@ -30,14 +30,18 @@ class BodyLimit:
                 first = await _whole(scope, receive, most)
         except TimeoutError:
             detail = f"the body did not arrive within {self.limits.arrival:g} seconds"
-            await _refuse(
-                ProblemDetails("too-slow", detail, {"Connection": "close"}), receive, send
-            )
+            slow = ProblemDetails("too-slow", detail, {"Connection": "close"})
+            await _refuse(slow, receive, send)
             return
         except ProblemDetails as problem:
             await _refuse(problem, receive, send)
             return
-        await self.app(scope, _after(first, receive), send)
+        messages = [first]
+
+        async def replayed() -> Message:
+            return messages.pop() if messages else await receive()
+
+        await self.app(scope, replayed, send)
 
 
 async def _whole(scope: Scope, receive: Receive, most: int) -> Message:
@@ -60,16 +64,6 @@ async def _whole(scope: Scope, receive: Receive, most: int) -> Message:
             raise too_large(f"{len(body)} bytes came")
         if not message.get("more_body", False):
             return {"type": "http.request", "body": bytes(body), "more_body": False}
-
-
-def _after(first: Message, receive: Receive) -> Receive:
-    """The body that was read, then whatever else comes."""
-    messages = [first]
-
-    async def replayed() -> Message:
-        return messages.pop() if messages else await receive()
-
-    return replayed
 
 
 async def _refuse(problem: ProblemDetails, receive: Receive, send: Send) -> None:

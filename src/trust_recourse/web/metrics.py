@@ -15,7 +15,6 @@ from prometheus_client import (
     generate_latest,
 )
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from trust_recourse.web.state import AppState
@@ -35,20 +34,15 @@ class Counts(CollectorRegistry):
             "trust_request_seconds", "To an answer.", ("route",), registry=self, buckets=BUCKETS
         )
         self.in_flight = Gauge("trust_requests_in_flight", "Not answered yet.", registry=self)
-        self.register(_Traffic(state, ready))
+        self.state, self.ready = state, ready
 
     def text(self) -> bytes:
         """All of it, in the format that Prometheus reads."""
         return generate_latest(self)
 
-
-class _Traffic(Collector):
-    """What is counted elsewhere, as it is when it is asked for."""
-
-    def __init__(self, state: AppState, ready: Callable[[], bool]) -> None:
-        self.state, self.ready = state, ready
-
     def collect(self) -> Iterator[Metric]:
+        """All of it, and what the state counts, as it is when it is asked for."""
+        yield from super().collect()
         traffic = self.state.traffic
         for name in ("searches", "briefs", "records"):
             yield GaugeMetricFamily(f"trust_{name}_inside", "Run or wait.", getattr(traffic, name))

@@ -18,8 +18,6 @@ from trust_recourse.web import bodies
 from trust_recourse.web.problems import KINDS, MEDIA
 from trust_recourse.web.state import Limits
 
-REF = "#/components/schemas/"
-
 
 @dataclass(frozen=True)
 class Worked:
@@ -56,7 +54,15 @@ def document(app: FastAPI, recourse: Recourse, limits: Limits, worked: Worked) -
         routes=app.routes, tags=app.openapi_tags,
     )  # fmt: skip
     shapes = made["components"]["schemas"]
-    shapes["Person"] = person_shape(recourse, worked.person)
+    shapes["Person"] = {
+        "title": "Person",
+        "type": "object",
+        "description": "A value for each feature of the model.",
+        "properties": {feature.name: feature_shape(feature) for feature in recourse.schema},
+        "required": list(recourse.schema.names),
+        "additionalProperties": False,
+        "example": worked.person,
+    }
     shapes["ProblemDocument"] = bodies.ProblemDocument.model_json_schema()
     for name in ("HTTPValidationError", "ValidationError"):
         shapes.pop(name, None)  # ours are problem documents
@@ -66,19 +72,6 @@ def document(app: FastAPI, recourse: Recourse, limits: Limits, worked: Worked) -
         for operation in methods.values():
             _complete(operation, worked.requests.get(path), worked.answers.get(path))
     return made
-
-
-def person_shape(recourse: Recourse, example: dict[str, Any]) -> dict[str, Any]:
-    """One person of the served model, as a JSON schema."""
-    return {
-        "title": "Person",
-        "type": "object",
-        "description": "A value for each feature of the model.",
-        "properties": {feature.name: feature_shape(feature) for feature in recourse.schema},
-        "required": list(recourse.schema.names),
-        "additionalProperties": False,
-        "example": example,
-    }
 
 
 def feature_shape(feature: Feature) -> dict[str, Any]:
@@ -108,30 +101,27 @@ def feature_shape(feature: Feature) -> dict[str, Any]:
 
 def _limit(shape: dict[str, Any], limits: Limits) -> None:
     """Write the server's own limits into a shape."""
-    fields = shape.get("properties", {})
-    most = {"options": limits.options, "trials": limits.trials, "time_limit": limits.seconds}
-    for name, limit in most.items():
-        for part in _parts(fields.get(name, {}), "integer", "number"):
-            part["maximum"] = limit
-    for name, limit in {"confidence": limits.levels, "people": limits.rows}.items():
-        for part in _parts(fields.get(name, {}), "array"):
-            part["maxItems"] = limit
-
-
-def _parts(field: dict[str, Any], *kinds: str) -> list[dict[str, Any]]:
-    return [part for part in (field, *field.get("anyOf", ())) if part.get("type") in kinds]
+    most = {
+        "options": limits.options, "trials": limits.trials, "time_limit": limits.seconds,
+        "confidence": limits.levels, "people": limits.rows,
+    }  # fmt: skip
+    for name in most.keys() & shape.get("properties", {}):
+        told = shape["properties"][name]
+        array = name in ("confidence", "people")
+        for part in (told, *told.get("anyOf", ())):
+            if part.get("type") in (("array",) if array else ("integer", "number")):
+                part["maxItems" if array else "maximum"] = most[name]
 
 
 def _complete(operation: dict[str, Any], request: Any, answer: Any) -> None:
     """Add the worked example, and the problems that any request may have."""
-    problem = {"schema": {"$ref": f"{REF}ProblemDocument"}}
+    problem = {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}
     answers = operation["responses"]
     answers.pop("422", None)
-    statuses = sorted({str(kind.status) for kind in KINDS.values()})
-    for status in statuses:
-        titles = [kind.title for kind in KINDS.values() if str(kind.status) == status]
+    for status in sorted({kind.status for kind in KINDS.values()}):
+        titles = [kind.title for kind in KINDS.values() if kind.status == status]
         told = {"description": "; or: ".join(titles), "content": {MEDIA: problem}}
-        answers.setdefault(status, told)
+        answers.setdefault(str(status), told)
     if request is not None and "requestBody" in operation:
         operation["requestBody"]["content"]["application/json"]["example"] = request
     if answer is not None:

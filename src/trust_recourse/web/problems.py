@@ -69,6 +69,9 @@ KINDS = {
     "ledger-away": Kind(503, "The ledger cannot be reached"),
     "not-ready": Kind(503, "The server is not ready yet"),
 }
+NAMED: dict[type[Exception], str] = {  # errors whose own words are the detail
+    Busy: "busy", TooLong: "too-long", NoPromiseError: "not-found", PromiseClosedError: "closed",
+}  # fmt: skip
 AGAIN = {"busy": "2", "closing": "5", "ledger-away": "5", "not-ready": "2"}  # Retry-After, seconds
 
 
@@ -83,19 +86,16 @@ class ProblemDetails(HTTPException):
         detail = shortened(detail, LONGEST)
         super().__init__(KINDS[kind].status, detail, {**again, **(headers or {})})
 
-    def document(self) -> dict[str, Any]:
-        """The problem as JSON."""
-        return {
+    def response(self) -> JSONResponse:
+        """The problem as an answer."""
+        document = {
             "type": f"{PLACE}#{self.kind}",
             "title": KINDS[self.kind].title,
             "status": self.status_code,
             "detail": self.detail,
             **self.more,
         }
-
-    def response(self) -> JSONResponse:
-        """The problem as an answer."""
-        return JSONResponse(self.document(), self.status_code, self.headers, MEDIA)
+        return JSONResponse(document, self.status_code, self.headers, MEDIA)
 
 
 def problem_of(error: Exception) -> ProblemDetails | None:
@@ -103,16 +103,10 @@ def problem_of(error: Exception) -> ProblemDetails | None:
     match error:
         case ProblemDetails():
             return error
-        case Busy():
-            return ProblemDetails("busy", str(error))
-        case TooLong():
-            return ProblemDetails("too-long", str(error))
+        case Busy() | TooLong() | NoPromiseError() | PromiseClosedError():
+            return ProblemDetails(NAMED[type(error)], str(error))
         case Cancelled():
             return ProblemDetails("closing", "The question was called off; ask again in a moment")
-        case NoPromiseError():
-            return ProblemDetails("not-found", str(error))
-        case PromiseClosedError():
-            return ProblemDetails("closed", str(error))
         case LedgerChangedError():
             log.error("the ledger: %s", error)
             return ProblemDetails("fault", "The ledger was changed; see /v1/ledger/verify")
@@ -151,36 +145,28 @@ def meant_for_people(error: Exception) -> bool:
 
 def tell_problems(app: FastAPI) -> None:
     """Have an app answer every mistake by a problem document."""
-
-    async def invalid(_: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, RequestValidationError)
-        return _invalid(error).response()
-
-    async def refused(request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, StarletteHTTPException)
-        return _refused(error, _methods(request)).response()
-
-    async def fault(_: Request, __: Exception) -> JSONResponse:
-        # The server that runs the app writes the error into its log.
-        return ProblemDetails("fault", "The mistake is not yours; it was written down").response()
-
-    app.add_exception_handler(RequestValidationError, invalid)
-    app.add_exception_handler(StarletteHTTPException, refused)
-    app.add_exception_handler(Exception, fault)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(StarletteHTTPException, _refused)
+    app.add_exception_handler(Exception, _fault)
 
 
-def _invalid(error: RequestValidationError) -> ProblemDetails:
+async def _fault(_: Request, __: Exception) -> JSONResponse:
+    # The server that runs the app writes the error into its log.
+    return ProblemDetails("fault", "The mistake is not yours; it was written down").response()
+
+
+async def _invalid(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
     found = error.errors()
     if any(each["type"] == "json_invalid" for each in found):
-        return ProblemDetails(
-            "not-json", f"{found[0]['ctx']['error']}, at letter {found[0]['loc'][-1]}"
-        )
+        detail = f"{found[0]['ctx']['error']}, at letter {found[0]['loc'][-1]}"
+        return ProblemDetails("not-json", detail).response()
     faults = [
         {"at": "/".join(map(str, each["loc"])), "detail": shortened(_sentence(each), LONGEST)}
         for each in found[:FAULTS]
     ]
     said = (f"{fault['at'].partition('/')[2] or 'body'}: {fault['detail']}" for fault in faults)
-    return ProblemDetails("not-valid", "; ".join(said), at=faults)
+    return ProblemDetails("not-valid", "; ".join(said), at=faults).response()
 
 
 def _sentence(fault: dict[str, Any]) -> str:
@@ -196,22 +182,18 @@ def _sentence(fault: dict[str, Any]) -> str:
     return f"given {given}, expected {expected}"
 
 
-def _methods(request: Request) -> str:
-    """What the address of a request takes."""
+async def _refused(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, StarletteHTTPException)
+    if isinstance(error, ProblemDetails):
+        return error.response()
     ours = [route for route in request.app.routes if not isinstance(route, Mount)]
-    taken = (
+    methods = ", ".join(
         method
         for method in ("DELETE", "GET", "PATCH", "POST", "PUT")
         if any(
             route.matches({**request.scope, "method": method})[0] is Match.FULL for route in ours
         )
     )
-    return ", ".join(taken)
-
-
-def _refused(error: StarletteHTTPException, methods: str) -> ProblemDetails:
-    if isinstance(error, ProblemDetails):
-        return error
     headers = dict(error.headers or {})
     if "Allow" in headers:
         headers["Allow"] = methods
@@ -220,4 +202,4 @@ def _refused(error: StarletteHTTPException, methods: str) -> ProblemDetails:
         "not-found": "Nothing answers at this address; /docs lists what does",
         "wrong-method": f"This address takes {methods or 'another method'}",
     }
-    return ProblemDetails(kind, words.get(kind, str(error.detail)), headers)
+    return ProblemDetails(kind, words.get(kind, str(error.detail)), headers).response()

@@ -24,15 +24,16 @@ from trust_recourse.report.pdf import pdf
 from trust_recourse.web import bodies
 from trust_recourse.web.problems import ProblemDetails
 from trust_recourse.web.questions import (
+    StrictRoute,
     at_most,
     book,
     chosen,
     confidences,
     put,
     values,
+    waited_for,
     within,
 )
-from trust_recourse.web.requests import StrictRoute, waited_for
 from trust_recourse.web.state import AppState
 
 Done = TypeVar("Done")
@@ -40,6 +41,14 @@ Done = TypeVar("Done")
 SECONDS = 0.5  # seconds that a letter may search where no option is accepted
 UNTOLD = 50  # names in a header, which has little room
 MEDIA = {"html": "text/html", "text": "text/plain", "pdf": "application/pdf"}
+TEXT = {"schema": {"type": "string"}}
+BINARY = {"schema": {"type": "string", "format": "binary"}}
+PAPERS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The letter.",
+        "content": {media: BINARY if name == "pdf" else TEXT for name, media in MEDIA.items()},
+    }
+}
 
 
 def question_routes(state: AppState) -> APIRouter:
@@ -47,7 +56,10 @@ def question_routes(state: AppState) -> APIRouter:
     routes = APIRouter(prefix="/v1", route_class=StrictRoute, tags=["questions"])
     limits = state.limits
 
-    async def searched(request: Request, job: Callable[[], Done]) -> Done:
+    async def searched(request: Request, asked: bodies.RulesIn, job: Callable[[], Done]) -> Done:
+        """What a job gives for a question, which is refused beyond the limits."""
+        parts = RULES if isinstance(asked, bodies.VerifyIn) else ()
+        within(limits, asked.given(QuestionFields, *parts))
         return await waited_for(request, state.work(job))
 
     @routes.post("/predict")
@@ -66,18 +78,11 @@ def question_routes(state: AppState) -> APIRouter:
     @routes.post("/recourse", response_model=AnswerDocument)
     async def recourse(asked: bodies.FindIn, request: Request) -> dict[str, Any]:
         """The least that a person must change to be accepted with the confidences they name."""
-        within(limits, asked.given(QuestionFields))
-        _certifiable(state.recourse.model, asked)
-
-        def job() -> dict[str, Any]:
-            return found(state, asked)
-
-        return await searched(request, job)
+        return await searched(request, asked, lambda: found(state, asked))
 
     @routes.post("/frontier", response_model=FrontierDocument)
     async def frontier(asked: bodies.FrontierIn, request: Request) -> dict[str, Any]:
         """Steps of confidence that a person can buy, each at its least cost."""
-        within(limits, asked.given(QuestionFields))
 
         def job() -> dict[str, Any]:
             put = Question(**asked.given(QuestionFields))
@@ -89,39 +94,36 @@ def question_routes(state: AppState) -> APIRouter:
             )  # fmt: skip
             return FrontierDocument.of(by, x, found).to_dict()
 
-        return await searched(request, job)
+        return await searched(request, asked, job)
 
     @routes.post("/explain")
     async def explain(asked: bodies.ExplainIn, request: Request) -> dict[str, Any]:
         """What each change, and each rule or tree of the model, adds from a person to an option."""
-        within(limits, asked.given(QuestionFields))
 
         def job() -> dict[str, Any]:
             result = put(state, asked)
             chosen(result, max(asked.option, asked.since or 0))
             return result.explain(asked.option, since=asked.since).to_dict()
 
-        return await searched(request, job)
+        return await searched(request, asked, job)
 
     @routes.post("/compare")
     async def compare(asked: bodies.CompareIn, request: Request) -> dict[str, Any]:
         """Two options side by side on every count, and what the dearer one buys."""
-        within(limits, asked.given(QuestionFields))
 
         def job() -> dict[str, Any]:
             result = put(state, asked)
             chosen(result, max(asked.first, asked.second))
             return result.compare(asked.first, asked.second, sigma=asked.sigma).to_dict()
 
-        return await searched(request, job)
+        return await searched(request, asked, job)
 
     @routes.post("/verify")
     async def verify(asked: bodies.VerifyIn, request: Request) -> bodies.VerdictOut:
         """Check a certificate on the served model and its rules, without believing any of it."""
-        within(limits, asked.given(QuestionFields, *RULES))
-        return await searched(request, lambda: verdict(state, asked))
+        return await searched(request, asked, lambda: verdict(state, asked))
 
-    @routes.post("/letter", response_class=Response, responses=_papers())
+    @routes.post("/letter", response_class=Response, responses=PAPERS)
     async def letter(asked: bodies.LetterIn, request: Request) -> Response:
         """A letter to the person: the decision, the reasons, what to change, until when.
 
@@ -130,14 +132,15 @@ def question_routes(state: AppState) -> APIRouter:
         Trust-Language-Lacks what stands in the schema's words as the letter's language has none,
         or the first fifty of that, Trust-Doubts what to look at before it is sent.
         """
-        within(limits, asked.given(QuestionFields))
+        within(limits, asked.given(QuestionFields))  # before the ledger is asked
         letter = LetterRequest(**asked.given(LetterRequest))
         at_most("protected_reviewed", len(letter.protected_reviewed), limits.rows)
         kept = None
         if letter.promise:
             ledger = book(state)
             kept = await waited_for(request, state.record(lambda: ledger.read(letter.promise)))
-        note, paper = await searched(request, lambda: _paper(state, asked, letter, kept))
+        work = state.work(lambda: _paper(state, asked, letter, kept))
+        note, paper = await waited_for(request, work)
         # A browser that shows it runs nothing in it, whatever a value may hold.
         headers = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
         if kept is not None:
@@ -159,21 +162,18 @@ def question_routes(state: AppState) -> APIRouter:
 
 def found(state: AppState, asked: bodies.FindIn) -> dict[str, Any]:
     """The answers to a question as plain values, with the proof if that is asked for."""
+    if asked.certificate:
+        given, model = asked.given(QuestionFields), state.recourse.model
+        more = next((part for part in UNPROVED if part in given), "")
+        levels = {*given.get("confidence", ())}
+        if reason := unproved(model, given.get("engine", "auto"), outside(more), len(levels)):
+            raise ProblemDetails("not-valid", f"certificate: {reason}")
     result = put(state, asked, certify=asked.certificate)
     wide = ranges_of(result) if asked.ranges else ()
     proved = asked.certificate and "not_found" not in result.status.values()
     proof = result.certificate().to_dict() if proved else None
     told = AnswerDocument.of(result, safety(result), how_far(result), wide, certificate=proof)
     return told.to_dict()
-
-
-def _certifiable(model: Any, asked: bodies.FindIn) -> None:
-    given = asked.given(QuestionFields)
-    more = next((part for part in UNPROVED if part in given), "")
-    levels = {*given.get("confidence", ())}
-    reason = unproved(model, given.get("engine", "auto"), outside(more), len(levels))
-    if asked.certificate and reason:
-        raise ProblemDetails("not-valid", f"certificate: {reason}")
 
 
 def verdict(state: AppState, asked: bodies.VerifyIn) -> bodies.VerdictOut:
@@ -194,10 +194,8 @@ def verdict(state: AppState, asked: bodies.VerifyIn) -> bodies.VerdictOut:
             proof, model, schema=by.schema, cost=by.cost, x=x, target=target, wanted=by.wanted
         )
     except CertificateError as error:
-        return bodies.VerdictOut(
-            holds=False, reason=str(error), status=None, sentence=None,
-            lower_bound=None, discarded=None, question=None, fingerprint=None, own_word=None,
-        )  # fmt: skip
+        nothing = dict.fromkeys(bodies.VerdictOut.model_fields)
+        return bodies.VerdictOut.model_validate({**nothing, "holds": False, "reason": str(error)})
     bound = found.lower_bound
     return bodies.VerdictOut(
         holds=True,
@@ -226,10 +224,3 @@ def _paper(
     if asked.format == "pdf":
         return note, pdf(note.document)
     return note, (note.html() if asked.format == "html" else note.text()).encode()
-
-
-def _papers() -> dict[int | str, dict[str, Any]]:
-    text = {"schema": {"type": "string"}}
-    pdf = {"schema": {"type": "string", "format": "binary"}}
-    content = {"text/html": text, "text/plain": text, "application/pdf": pdf}
-    return {200: {"description": "The letter.", "content": content}}

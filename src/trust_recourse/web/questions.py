@@ -1,22 +1,96 @@
-"""Questions put to the served model: within the limits, and each a job for a thread."""
+"""A question on its way to the served model: read strictly, within the limits, done in a thread."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
 
 from trust_recourse.answers.recourse import Recourse
 from trust_recourse.answers.result import Result
+from trust_recourse.io import strict_json
 from trust_recourse.ledger import Ledger
 from trust_recourse.question import Option, Question
 from trust_recourse.question.vocabulary import PARTS, QuestionFields
 from trust_recourse.schema import Schema
 from trust_recourse.search.engines import BLACK_BOX, UNREAD
 from trust_recourse.web.bodies import Person, QuestionIn
-from trust_recourse.web.problems import ProblemDetails
+from trust_recourse.web.problems import ProblemDetails, problem_of
 from trust_recourse.web.state import AppState, Limits
+
+Done = TypeVar("Done")
+
+LARGE = 64_000  # bytes of JSON from which on the event loop would be held up
+
+
+# ---------------------------------------------------------------- a request, and who waits for it
+
+
+class Gone(Exception):  # noqa: N818  nothing went wrong
+    """The client has gone away, so nobody reads an answer."""
+
+
+async def waited_for(request: Request, work: Awaitable[Done]) -> Done:
+    """What the work gives, as long as someone waits for it; else it is cancelled."""
+    doing = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(_left(request))
+    try:
+        await asyncio.wait({doing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if not doing.done():
+            raise Gone
+        return doing.result()
+    except Exception as error:
+        if (problem := problem_of(error)) is not None:
+            raise problem from error
+        raise
+    finally:
+        leaving.cancel()
+        doing.cancel()
+
+
+async def _left(request: Request) -> None:
+    """Return once the client is gone; the body has been read before."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+class StrictRequest(Request):
+    """A request whose JSON is just JSON: no NaN, no infinities, not nested without end."""
+
+    async def json(self) -> Any:
+        """The body, read once."""
+        if not hasattr(self, "_json"):
+            body, loads = await self.body(), strict_json.loads
+            try:
+                small = len(body) < LARGE
+                self._json = loads(body) if small else await asyncio.to_thread(loads, body)
+            except ValueError as error:
+                raise ProblemDetails("not-json", str(error)) from None
+        return self._json
+
+
+class StrictRoute(APIRoute):
+    """A route that reads its requests strictly, and answers nobody who has gone."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler for strict requests."""
+        handle = super().get_route_handler()
+
+        async def strictly(request: Request) -> Response:
+            try:
+                return await handle(StrictRequest(request.scope, request.receive))
+            except Gone:
+                return Response(status_code=499)  # nginx's number for it; only the log sees it
+
+        return strictly
+
+
+# ---------------------------------------------------------------- what is asked
 
 
 def book(state: AppState) -> Ledger:
@@ -41,17 +115,6 @@ def within(limits: Limits, parts: Mapping[str, Any]) -> None:
         at_most(PARTS[name].outside, many, most)
 
 
-def bounds(
-    recourse: Recourse, limits: Limits, /, engine: str = "auto", time_limit: float | None = None,
-    n_trials: int | None = None, **_: Any,
-) -> dict[str, Any]:  # fmt: skip
-    """The limits of a search, of the parts of a question: the server's where it has none."""
-    if recourse.proves(engine):
-        return {"time_limit": min(time_limit or limits.seconds, limits.seconds)}
-    by_itself = BLACK_BOX[UNREAD if engine == "auto" else engine].trials
-    return {"n_trials": n_trials or min(by_itself, limits.trials)}
-
-
 def at_most(name: str, given: float | None, most: float) -> None:
     """Refuse more of one thing than its limit."""
     if given is not None and given > most:
@@ -59,13 +122,22 @@ def at_most(name: str, given: float | None, most: float) -> None:
         raise ProblemDetails("too-much", detail, name=name, limit=most)
 
 
+def bounded(recourse: Recourse, limits: Limits, asked: Question) -> Question:
+    """A question whose search ends with the limits of the server at the latest."""
+    if recourse.proves(asked.engine):
+        seconds = min(asked.time_limit or limits.seconds, limits.seconds)
+        return replace(asked, time_limit=seconds)
+    by_itself = BLACK_BOX[UNREAD if asked.engine == "auto" else asked.engine].trials
+    return replace(asked, n_trials=asked.n_trials or min(by_itself, limits.trials))
+
+
 def put(state: AppState, body: QuestionIn, *, certify: bool = False) -> Result:
-    """Ask a question; the search ends with the limits of the server at the latest."""
+    """Ask the question of a request."""
     recourse, parts = state.recourse, body.given(QuestionFields)
     person = values(recourse.schema, body.person)
     if "plausible" in parts:
         parts["plausible"] = state.plausible(parts["plausible"])
-    asked = Question(**parts | bounds(recourse, state.limits, **parts))
+    asked = bounded(recourse, state.limits, Question(**parts))
     return recourse.ask(person, asked, certify=certify)
 
 

@@ -17,17 +17,15 @@ from trust_recourse import __version__
 from trust_recourse.io.cancel import Cancelled
 from trust_recourse.io.scalars import plain
 from trust_recourse.web import bodies
-from trust_recourse.web.auth import Auth
+from trust_recourse.web.auth import Auth, Policy
 from trust_recourse.web.body_limit import BodyLimit
 from trust_recourse.web.ledger_routes import ledger_routes
 from trust_recourse.web.metrics import MEDIA, Counting, Counts
 from trust_recourse.web.openapi import Worked, document
-from trust_recourse.web.people import person_like
-from trust_recourse.web.policy import Policy
 from trust_recourse.web.problems import KINDS, PLACE, ProblemDetails, tell_problems
 from trust_recourse.web.question_routes import found, question_routes
 from trust_recourse.web.serving import when_told_to_end
-from trust_recourse.web.state import AppState
+from trust_recourse.web.state import AppState, person_like
 
 PROOFS = ("/v1/verify",)  # whose bodies hold a certificate
 ABOUT = (

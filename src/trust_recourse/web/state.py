@@ -10,26 +10,27 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
+import numpy as np
+import pandas as pd
+
+from trust_recourse import Feature, Recourse
 from trust_recourse.answers.plausibility import plausible_by
 from trust_recourse.io.cancel import Cancelled, cancellable, check
+from trust_recourse.io.scalars import plain
+from trust_recourse.ledger import Ledger, Redemption
+from trust_recourse.question import Plausible
 from trust_recourse.question.vocabulary import TIME_LIMIT
 from trust_recourse.report.letter.institution import Institution
-from trust_recourse.web.people import person_like
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from trust_recourse import Recourse
-    from trust_recourse.ledger import Ledger
-    from trust_recourse.question import Plausible
+from trust_recourse.schema.derived import filled
+from trust_recourse.schema.multiples import multiple_below
 
 Given = TypeVar("Given")
 
@@ -88,9 +89,7 @@ class AppState:
     traffic: Traffic = field(default_factory=Traffic, init=False)
 
     _tests: dict[str, Plausible] = field(default_factory=dict, init=False, repr=False)
-    _searches: ThreadPoolExecutor = field(init=False, repr=False)
-    _briefs: ThreadPoolExecutor = field(init=False, repr=False)
-    _records: ThreadPoolExecutor = field(init=False, repr=False)
+    _pools: dict[str, ThreadPoolExecutor] = field(default_factory=dict, init=False, repr=False)
     _open: set[threading.Event] = field(default_factory=set, init=False, repr=False)
     _closing: threading.Event = field(default_factory=threading.Event, init=False, repr=False)
     _warm: threading.Event = field(default_factory=threading.Event, init=False, repr=False)
@@ -98,9 +97,8 @@ class AppState:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        pools = {"_searches": self.limits.searches, "_briefs": BRIEF, "_records": RECORD}
-        for name, threads in pools.items():
-            object.__setattr__(self, name, ThreadPoolExecutor(threads, name.strip("_")))
+        for name, threads in self._threads.items():
+            self._pools[name] = ThreadPoolExecutor(threads, name)
 
     def __reduce__(self) -> NoReturn:
         """Refuse: threads belong to one process."""
@@ -108,6 +106,10 @@ class AppState:
             "given an AppState with running threads; expected an object that can be copied or "
             "pickled. Pass its recourse on and make it again: AppState(recourse)"
         )
+
+    @property
+    def _threads(self) -> dict[str, int]:
+        return {"searches": self.limits.searches, "briefs": BRIEF, "records": RECORD}
 
     async def work(self, job: Callable[[], Given]) -> Given:
         """What the job gives, from a thread; cancelling this calls the job off.
@@ -118,7 +120,10 @@ class AppState:
         called_off = threading.Event()
 
         def within() -> Given:
-            self._warm_up()
+            with self._warming:  # load what searches need, once; their time does not count it
+                if self.recourse.exact and not self._warm.is_set():
+                    self.recourse.find(person_like(self.recourse), node_limit=1)
+                self._warm.set()
             end = time.monotonic() + self.limits.answer
             with cancellable(lambda: called_off.is_set() or time.monotonic() > end):
                 try:
@@ -136,18 +141,10 @@ class AppState:
 
         self._open.add(called_off)
         try:
-            with self._place("searches", self.limits.searches):
-                return await _done(self._searches, within)
+            return await self._done("searches", within)
         finally:
             called_off.set()
             self._open.discard(called_off)
-
-    def _warm_up(self) -> None:
-        """Load what searches need, once; their time does not count it."""
-        with self._warming:
-            if self.recourse.exact and not self._warm.is_set():
-                self.recourse.find(person_like(self.recourse), node_limit=1)
-            self._warm.set()
 
     def plausible(self, name: str) -> Plausible:
         """The test of rows of this name, on the known rows."""
@@ -163,27 +160,43 @@ class AppState:
 
     async def brief(self, job: Callable[[], Given]) -> Given:
         """What a short job gives, from a thread of its own; once it has begun, it is finished."""
-        with self._place("briefs", BRIEF):
-            return await _done(self._briefs, job)
+        return await self._done("briefs", job)
 
     async def record(self, job: Callable[[], Given]) -> Given:
         """What a job with the ledger gives; once it has begun, it is finished."""
-        with self._place("records", RECORD):
-            return await _done(self._records, job)
+        return await self._done("records", job)
 
-    @contextmanager
-    def _place(self, kind: str, at_once: int) -> Iterator[None]:
-        """One of the places in the queue, while a job runs or waits."""
+    async def _done(self, kind: str, job: Callable[[], Given]) -> Given:
+        """What a job gives, which has one of the places in its queue while it runs or waits."""
         if self._closing.is_set():
             raise Cancelled("the server is shutting down")
         inside = getattr(self.traffic, kind)
-        if inside >= at_once + self.limits.waiting:
+        if inside >= self._threads[kind] + self.limits.waiting:
             raise Busy(f"{inside} questions are being answered or wait; ask again in a moment")
         setattr(self.traffic, kind, inside + 1)
         try:
-            yield
+            run = contextvars.copy_context().run
+            return await asyncio.get_running_loop().run_in_executor(self._pools[kind], run, job)
         finally:
             setattr(self.traffic, kind, getattr(self.traffic, kind) - 1)
+
+    def redeemed(
+        self, number: str, x: Any, subject: str | None = None
+    ) -> tuple[Redemption, list[str]]:
+        """What is found, and recorded, of a person who comes back for a promise, and as sentences.
+
+        With a subject, only a promise that was made to them is redeemed.
+        """
+        assert self.ledger is not None
+        made = self.ledger.read(number)
+        if subject is not None and made.id not in {
+            each.id for each in self.ledger.promises(False, subject=subject)
+        }:
+            raise ValueError(f"Promise {made.id} was made to somebody else than {subject!r}.")
+        by = self.earlier.get(made.model)
+        found = self.ledger.redeem(made.id, x, self.recourse, promised_by=by)
+        hint = ["Start the server with it: --earlier FILE."] if found.undecided else []
+        return found, [*found.lines(), *hint]
 
     def call_off(self) -> None:
         """End every search that is open or waits, and begin none; the rest is finished."""
@@ -194,13 +207,28 @@ class AppState:
     def close(self) -> None:
         """Call off the searches, finish what is being written, and let go of the ledger."""
         self.call_off()
-        self._searches.shutdown(wait=False, cancel_futures=True)
-        self._briefs.shutdown(wait=True)
-        self._records.shutdown(wait=True)
+        self._pools["searches"].shutdown(wait=False, cancel_futures=True)
+        self._pools["briefs"].shutdown(wait=True)
+        self._pools["records"].shutdown(wait=True)
         if self.ledger is not None:
             self.ledger.close()
 
 
-async def _done(pool: ThreadPoolExecutor, job: Callable[[], Given]) -> Given:
-    run = contextvars.copy_context().run
-    return await asyncio.get_running_loop().run_in_executor(pool, run, job)
+def person_like(recourse: Recourse, seed: int = 0, tries: int = 64) -> dict[str, Any]:
+    """A made-up person within the schema's bounds, whom the model refuses, if only just."""
+    rng, schema = np.random.default_rng(seed), recourse.schema
+    rows = np.array([[_some_code(feature, rng) for feature in schema] for _ in range(tries)])
+    rows = filled(schema, rows)
+    rows = rows[np.isfinite(rows).all(axis=1)]  # a division by 0 makes nobody
+    told = recourse.confidences(rows)
+    refused = np.where(told < recourse.decision_threshold, told, told - 2.0)
+    one = schema.decode(rows[[int(np.argmax(refused))]])
+    return {name: plain(one[name].tolist()[0]) for name in schema.names}
+
+
+def _some_code(feature: Feature, rng: np.random.Generator) -> float:
+    low, high = feature.bounds
+    if not (math.isfinite(low) and math.isfinite(high)):
+        low, high = 0.0, feature.scale
+    code = float(rng.uniform(low, high))
+    return multiple_below(feature.step, code) if feature.kind == "number" else float(round(code))

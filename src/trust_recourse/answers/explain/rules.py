@@ -49,7 +49,6 @@ from trust_recourse.models.log_mean import by_feature
 from trust_recourse.models.seam import of_class
 
 if TYPE_CHECKING:
-    from trust_recourse.io.arrays import Bools
     from trust_recourse.answers.recourse import Recourse
     from trust_recourse.models.tsetlin.clauses import Clauses
 

@@ -1,28 +1,23 @@
 """The page for a case worker: pick a person, slide the confidence, see what would change the no.
 
-`people` who to pick · `accepted` how a person differs from accepted applicants · `question` what is
-asked and worked out · `limits` how far a value may go · `words` how numbers are written ·
-`cancellation` only the newest question is answered · `session` one browser tab · `screen` how the
-parts are laid out · `picker`, `form`, `reasons`, `differences`, `cards`, `features`,
-`frontier_chart`, `locks`, `what_if`, `compare`, `exports`, `promises` the parts · `widgets` small
-pieces of them · `look.css` how they look.
+`people_panel` who to pick, and how they differ from accepted applicants · `question_panel` what is
+asked and worked out · `texts` how numbers are written ·
+`session` one browser tab · `screen` how the parts are laid out · `decision`, `form`, `cards`,
+`frontier_chart`, `locks`, `compare`, `downloads`, `profile`, `promises_panel`,
+`settings_panel` the parts · `widgets` small pieces of them, and work of which only the latest is
+answered · `look.css` how they look.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from fastapi import FastAPI
 from nicegui import ui
 from starlette.routing import Match, Mount
+from starlette.types import Scope
 
+from trust_recourse.web.auth import Policy
 from trust_recourse.web.page.screen import show
-from trust_recourse.web.policy import Policy
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-    from starlette.types import Scope
-
-    from trust_recourse.web.state import AppState
+from trust_recourse.web.state import AppState
 
 
 def mount(app: FastAPI, state: AppState) -> None:

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from nicegui import ui
 
-from trust_recourse import Status
+from trust_recourse import Option, Result, Status
 from trust_recourse.answers import text
-from trust_recourse.answers.measurements import SIGMA, Safety, beyond, beyond_words, safety_of
-from trust_recourse.io.wording import distance, unbroken
-from trust_recourse.question import option_name
-from trust_recourse.web.page.cancellation import Latest
-from trust_recourse.web.page.texts import badge, cost, percent, percent_up
-from trust_recourse.web.page.widgets import fact, heading, note, press, status_line
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from trust_recourse import Option, Result
-    from trust_recourse.question import Reach
-    from trust_recourse.web.page.session import Session
-
+from trust_recourse.answers.measurements import SIGMA, beyond, beyond_words, safety_of
+from trust_recourse.io.wording import distance, percent, unbroken
+from trust_recourse.question import Reach, option_name
+from trust_recourse.web.page.session import Session
+from trust_recourse.web.page.texts import badge, cost, percent_up
+from trust_recourse.web.page.widgets import Latest, fact, folded, heading, note, press, status_line
 
 FEWER = "No other way was found that leaves half of this as it is and is no part of it."
 GLOSSARY = {
@@ -84,13 +77,21 @@ class Cards:
         self.place.clear()
         self.place.classes("current")
         self.safety = {}
-        self.place.props["data-asked"] = f"{_asked(result):.4f}"  # what the cards answer
-        status = next(iter(result.status.values()))
+        target, status = next(iter(result.status.items()))
+        self.place.props["data-asked"] = f"{target.confidence:.4f}"  # what the cards answer
+        words = target.words if target.mode == "wins" else percent(target.confidence)
         with self.place:
             if status is Status.INFEASIBLE:
-                self._out_of_reach(result)
+                with ui.element("article").classes("card wide-card") as self.far:
+                    heading("Out of reach", 3)
+                    ui.label(f"{words}: {status.sentence}")
+                    if result.recourse.exact:
+                        self.far_note = note("Searching for the highest confidence within reach…")
             elif status is Status.NOT_FOUND:
-                self._not_found(result)
+                with ui.element("article").classes("card wide-card"):
+                    heading("Not found in time", 3)
+                    ui.label(f"{words}: {status.sentence}")
+                    note("Ask for less confidence or fewer options, or lock a feature.")
             for at, option in enumerate(result.options):
                 self._card(result, at, option)
             fewer = (
@@ -103,13 +104,30 @@ class Cards:
             for sentence in limit_words(result):
                 note(sentence).classes("wide-card")
             if result.options:
-                _glossary(result.recourse.cost.words)
+                self._glossary(result.recourse.cost.words)
         self.more.ask(lambda: self._complete(result, status))
+
+    @staticmethod
+    def _glossary(cost_words: str) -> None:
+        """A line for each word and button of the cards, once it is opened."""
+        title = "What the words and buttons mean"
+        with folded("wide-card meanings", title), ui.element("dl").classes("glossary"):
+            for name, meaning in GLOSSARY.items():
+                with ui.element("dt").classes("strong"):
+                    ui.label(f"{name} ({cost_words})" if name == "Cost" else name)
+                with ui.element("dd"):
+                    ui.label(meaning)
 
     # ------------------------------------------------------------ one option
 
     def _card(self, result: Result, at: int, option: Option) -> None:
         known, name = badge(result, at), option_name(at)
+
+        def kept_to_compare() -> None:
+            self.session.keep(option)
+            keep.set_text("Kept")
+            keep.props["aria-label"] = f"Kept {name} to compare"
+
         with ui.element("article").classes("card") as card:
             card.props["aria-label"] = name
             with ui.element("header"):
@@ -134,13 +152,7 @@ class Cards:
             if option.changes:
                 with ui.element("footer"):
                     press("Try", lambda: self._try(option), told=f"Try the values of {name}")
-                    keep = press("Keep", lambda: self._keep(option, keep, name))
-                    keep.props["aria-label"] = f"Keep {name} to compare"
-
-    def _keep(self, option: Option, button: ui.button, name: str) -> None:
-        self.session.keep(option)
-        button.set_text("Kept")
-        button.props["aria-label"] = f"Kept {name} to compare"
+                    keep = press("Keep", kept_to_compare, told=f"Keep {name} to compare")
 
     def _changes(
         self, result: Result, option: Option, worth: Mapping[str, float] | None = None
@@ -171,24 +183,19 @@ class Cards:
 
     async def _safeties(self, result: Result) -> None:
         for at in list(self.safety):
+            radius = noise = "–"  # there is no approval to measure
             if result.accepted(at):
-                self._safe(at, await self.session.state.work(lambda at=at: safety_of(result, at)))  # type: ignore[misc]
-            else:  # there is no approval to measure
-                for label in self.safety[at][:2]:
-                    label.text = "–"
+                found = await self.session.state.work(partial(safety_of, result, at))
+                radius, noise = distance(found.radius), str(found.noise)
+            self.safety[at][0].text, self.safety[at][1].text = radius, noise
         for at, option in enumerate(result.options):
             said = ["just these values"]
             lasting = option.target in result.survival
             if result.recourse.exact and option.changes and not lasting:
-                found = await self.session.state.work(lambda at=at: text.range_words(result, at))  # type: ignore[misc]
+                spans = await self.session.state.work(partial(text.range_words, result, at))
                 schema = result.recourse.schema
-                said = [f"{schema[name].heading}: {span}" for name, span in found.items()]
+                said = [f"{schema[name].heading}: {span}" for name, span in spans.items()]
             self.safety[at][2].text = unbroken("\n".join(said))
-
-    def _safe(self, at: int, found: Safety) -> None:
-        radius, kept, _ = self.safety[at]
-        radius.text = distance(found.radius)
-        kept.text = str(found.noise)
 
     def _unsafe(self, why: str) -> None:
         for labels in self.safety.values():
@@ -200,13 +207,6 @@ class Cards:
         self.session.settle()
 
     # ------------------------------------------------------------ no option
-
-    def _out_of_reach(self, result: Result) -> None:
-        with ui.element("article").classes("card wide-card") as self.far:
-            heading("Out of reach", 3)
-            ui.label(f"{_target(result)}: {Status.INFEASIBLE.sentence}")
-            if result.recourse.exact:
-                self.far_note = note("Searching for the highest confidence within reach…")
 
     async def _far(self, result: Result) -> None:
         state = self.session.state
@@ -234,30 +234,19 @@ class Cards:
             table = await self.session.state.work(lambda: beyond(result))
             waiting(False)
             with self.far:
-                self._binding(table)
+                if not table.empty:
+                    ui.label("What holds them back").classes("strong")
+                    with ui.element("ul").classes("changes"):
+                        for lifted in table.head(6).to_dict("records"):
+                            least = "" if lifted["proved"] else "at least "
+                            reachable = f"{least}{percent(lifted['reachable'])}"
+                            with ui.element("li"):
+                                ui.label(f"If {lifted['if']}").classes("what")
+                                ui.label(reachable).classes("numbers strong")
+                if words := beyond_words(len(table), table.attrs["open"]):
+                    note(words)
 
         self.more.ask(work)
-
-    def _binding(self, table: Any) -> None:
-        words = beyond_words(len(table), table.attrs["open"])
-        if table.empty:
-            note(words)
-            return
-        ui.label("What holds them back").classes("strong")
-        with ui.element("ul").classes("changes"):
-            for lifted in table.head(6).to_dict("records"):
-                least = "" if lifted["proved"] else "at least "
-                with ui.element("li"):
-                    ui.label(f"If {lifted['if']}").classes("what")
-                    ui.label(f"{least}{percent(lifted['reachable'])}").classes("numbers strong")
-        if words:
-            note(words)
-
-    def _not_found(self, result: Result) -> None:
-        with ui.element("article").classes("card wide-card"):
-            heading("Not found in time", 3)
-            ui.label(f"{_target(result)}: {Status.NOT_FOUND.sentence}")
-            note("Ask for less confidence or fewer options, or lock a feature.")
 
 
 def limit_words(result: Result) -> list[str]:
@@ -286,27 +275,3 @@ def highest_words(found: Reach) -> str:
         by = ", by these changes:" if found.proved else f". These changes lead to {then}:"
         return said + by
     return f"{said}. These changes lead to {then}, and all others add less than a point:"
-
-
-def _target(result: Result) -> str:
-    """What was asked for, in words."""
-    target = next(iter(result.status))
-    return target.words if target.mode == "wins" else percent(target.confidence)
-
-
-def _asked(result: Result) -> float:
-    return next(iter(result.status)).confidence
-
-
-def _glossary(words: str) -> None:
-    """A line for each word and button of the cards, once it is opened; the cost by its words."""
-    with ui.element("details").classes("wide-card meanings"):
-        with ui.element("summary"):
-            heading("What the words and buttons mean", 3)
-        with ui.element("dl").classes("glossary"):
-            for name, meaning in GLOSSARY.items():
-                name = f"{name} ({words})" if name == "Cost" else name
-                with ui.element("dt").classes("strong"):
-                    ui.label(name)
-                with ui.element("dd"):
-                    ui.label(meaning)

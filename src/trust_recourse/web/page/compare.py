@@ -1,27 +1,32 @@
-"""Two options side by side: what each is, what the dearer one buys, rule by rule and literal."""
+"""Comparisons: values typed by hand with the person as they are, and two options side by side."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
 
 from nicegui import ui
 
-from trust_recourse.answers.explain import Mover, RuleExplanation, explainable
+from trust_recourse import Option, Result
+from trust_recourse.answers.explain import (
+    Comparison,
+    Explanation,
+    Mover,
+    RuleExplanation,
+    explainable,
+)
 from trust_recourse.answers.explain.comparison import Writing
 from trust_recourse.answers.measurements import SIGMA
+from trust_recourse.io.wording import percent, signed
 from trust_recourse.question import option_name
-from trust_recourse.web.page.cancellation import Latest
-from trust_recourse.web.page.question_panel import with_kept
-from trust_recourse.web.page.texts import cost, percent
-from trust_recourse.web.page.what_if import STILL, movers, share_of
-from trust_recourse.web.page.widgets import grid, note, status_line
+from trust_recourse.web.page.form import Form
+from trust_recourse.web.page.question_panel import Trial, tried, with_kept
+from trust_recourse.web.page.session import Session
+from trust_recourse.web.page.texts import cost, limits
+from trust_recourse.web.page.widgets import Drawn, grid, note, press, verdict_bar
 
-if TYPE_CHECKING:
-    from trust_recourse import Result
-    from trust_recourse.answers.explain import Comparison
-    from trust_recourse.web.page.session import Session
-
+MOVERS = 6  # rules or terms told one by one
+STILL = 5e-4  # shares smaller than what is shown
 RULES = 8  # told one by one, with their literals
 HOLD = (
     "A rule carries an option if it votes for a yes and what it states holds there. It is fragile "
@@ -43,6 +48,122 @@ AS_CARDS = Writing(
 )
 
 
+class WhatIf:
+    """A form that starts from the person, and what the model makes of it."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        note("Change any value and watch. Nothing here is searched for: it is what you type.")
+        with ui.element("div").classes("split trying"):
+            with ui.element("div"):
+                self.form = Form(session.state.recourse.schema, self._ask)
+                self.back = press("Back to the person’s own values", self._restart)
+            with ui.element("div").classes("stack"):
+                self.found = Drawn("Asking the model…", "stack answer")
+                self.found.place.props["aria-live"] = "polite"
+        session.on(self._restart, "person")
+        session.on(self._ask, "question")
+        self._restart()
+
+    def start(self, option: Option) -> None:
+        """Begin from the values of an option."""
+        self.form.fill(option.x)
+        self._ask()
+
+    def _restart(self) -> None:
+        question = self.session.question
+        for name, feature in self.form.features.items():
+            self.form.hint(name, limits(feature, None if question is None else question.person))
+        self.back.set_enabled(question is not None)
+        if question is None:
+            self.found.place.clear()
+            with self.found.place:
+                note("Pick a person first.")
+        else:
+            self.form.fill(question.person)
+            self._ask()
+
+    def _ask(self) -> None:
+        session, question, values = self.session, self.session.question, self.form.values()
+        if question is None:
+            return
+        if values is None:
+            self.found.empty()
+            with self.found.place:
+                verdict_bar("help", "muted", f"No answer yet. {self.form.gap}", 3)
+            return
+        job = partial(tried, session.recourse, question.person, values, session.decision)
+        self.found.draw(lambda: session.state.work(job), self._show)
+
+    def _show(self, found: Trial) -> None:
+        self.form.fill(found.derived)
+        good = found.accepted and not found.broken
+        mark = ("check_circle", "yes") if good else ("cancel", "no")
+        verdict_bar(*mark, verdict(found), 3)
+        if found.broken:
+            with ui.element("ul").classes("broken"):
+                for sentence in found.broken:
+                    with ui.element("li"):
+                        ui.label(sentence)
+        else:
+            ui.label(
+                f"Cost of the change ({self.session.recourse.cost.words}): {cost(found.cost)}"
+            ).classes("numbers")
+            if found.cost:
+                ui.label("Every limit is kept.").classes("yes")
+        if found.derived:
+            schema = self.form.schema
+            told = (
+                f"{schema[name].title} {schema.describe(name, value)}"
+                for name, value in found.derived.items()
+            )
+            note(f"Computed from these values: {'; '.join(told)}.")
+        if found.why is not None and found.cost:
+            movers(found.why)
+
+
+def verdict(found: Trial) -> str:
+    """What the model says of values, and the limits of the change."""
+    word, and_ = ("Accepted", "but") if found.accepted else ("Refused", "and")
+    said = f"{word} by the model, {percent(found.confidence)}"
+    return f"{said}, {and_} not allowed by the limits" if found.broken else said
+
+
+def movers(why: Explanation) -> None:
+    """What moved the score most, and by how much."""
+    found = why.movers(STILL)
+    if not found:
+        note(f"No {why.noun} {why.verb} otherwise than before.")
+        return
+    if why.by == "feature":
+        ui.label(f"What each change does to the {why.score}").classes("strong")
+        changes = why.changes().itertuples(index=False)
+        rows_of = [each for each in changes if abs(each[3]) >= STILL]
+        told = [(f"{name} {a} → {b}", share_of(why, share)) for name, a, b, share in rows_of]
+        if few := len(why.changes()) - len(told):
+            told.append((f"{few} more", share_of(why, 0.0)))
+        grid(("change", "share"), told, numbers=1, tight=True)
+    ui.label(f"The {why.noun}s that moved it").classes("strong")
+    if why.score == "confidence":
+        note("Shares are in points of a percent of confidence.")
+    rows = [
+        (each.words if why.by == "rule" else f"{each.name}: {each.words}", each.moves,
+         share_of(why, each.share))
+        for each in found[:MOVERS]
+    ]  # fmt: skip
+    if rest := found[MOVERS:]:
+        together = sum(each.share for each in rest)
+        rows.append((f"{len(rest)} more {why.noun}s", "", share_of(why, together)))
+    grid((why.noun, why.verb, "share"), rows, numbers=1, tight=True, stacked=True)
+    if why.note:
+        note(why.note)
+
+
+def share_of(why: Explanation, share: float) -> str:
+    """A share: of a confidence in points of a percent, of another score in its own units."""
+    return signed(100 * share, 1) if why.score == "confidence" else why.told(share)
+
+
 class Compare:
     """Two options chosen from those of the answer and those kept from others."""
 
@@ -58,8 +179,7 @@ class Compare:
         for select in (self.first, self.second):
             select.on_value_change(self._ask)
         self.said = note("")
-        self.latest = Latest(*status_line("Comparing…"))
-        self.place = ui.element("div").classes("stack")
+        self.found = Drawn("Comparing…", "stack")
         session.on(self._show, "person", "question", "answer", "kept")
         self._show()
 
@@ -70,8 +190,7 @@ class Compare:
 
     def _show(self) -> None:
         session = self.session
-        self.latest.stop()
-        self.place.clear()
+        self.found.empty()
         self.result = None if session.result is None else with_kept(session.result, session.kept)
         options = () if self.result is None else self.result.options
         enough = len(options) > 1 and explainable(session.state.recourse.model)
@@ -102,23 +221,19 @@ class Compare:
         )
 
     def _ask(self) -> None:
-        if self.open and not self._quiet and self.row.visible:
-            self.latest.ask(self._work)
-
-    async def _work(self) -> None:
         result, first, second = self.result, self.first.value, self.second.value
-        assert result is not None
+        if result is None or not self.open or self._quiet or not self.row.visible:
+            return
         if first == second:
-            self.place.clear()
+            self.found.empty()
             self.said.text = "Choose two different options."
             return
-        found = await self.session.state.work(lambda: result.compare(first, second, sigma=SIGMA))
-        self.said.text = ""
-        self.place.clear()
-        with self.place:
-            self._told(found, result.recourse.cost.words)
+        job, words = partial(result.compare, first, second, sigma=SIGMA), result.recourse.cost.words
+        work = self.session.state.work
+        self.found.draw(lambda: work(job), lambda found: self._told(found, words))
 
     def _told(self, found: Comparison, cost_words: str) -> None:
+        self.said.text = ""
         found = replace(found, writing=AS_CARDS)
         ui.label(found.sentence[:1].upper() + found.sentence[1:]).classes("strong")
         table = found.words()
@@ -128,25 +243,20 @@ class Compare:
         grid(("", *names), rows, numbers=1, paired=True)
         why = found.explanation
         if isinstance(why, RuleExplanation):
-            _by_rules(why, found.names)
+            note(HOLD.format(line=why.line))
+            ui.label("Rule by rule").classes("strong")
+            note(FIRES.format(names=found.names))
+            shown = why.movers(STILL)[:RULES]
+            for each in shown:
+                _rule(why, each, found.names)
+            rest, many = why.bars.sum() - sum(each.share for each in shown), len(why.bars)
+            note(f"The other {many - len(shown)} rules add {share_of(why, float(rest))} together.")
+            if why.note:
+                note(why.note)
         else:
             movers(why)
         if why.protected:
             note(f"These {why.noun}s depend on what is protected: {', '.join(why.protected)}.")
-
-
-def _by_rules(why: RuleExplanation, names: tuple[str, str]) -> None:
-    note(HOLD.format(line=why.line))
-    ui.label("Rule by rule").classes("strong")
-    note(FIRES.format(names=names))
-    told = why.movers(STILL)[:RULES]
-    for each in told:
-        _rule(why, each, names)
-    rest = why.bars.sum() - sum(each.share for each in told)
-    many = len(why.bars) - len(told)
-    note(f"The other {many} rules add {share_of(why, float(rest))} together.")
-    if why.note:
-        note(why.note)
 
 
 def _rule(why: RuleExplanation, mover: Mover, names: tuple[str, str]) -> None:

@@ -1,21 +1,22 @@
-"""What the model says of the person as they are, and the confidence that is asked for."""
+"""What the model says of the person as they are, and why; and the confidence that is asked for."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nicegui import ui
 
+from trust_recourse.answers.explain import explainable
+from trust_recourse.io.wording import percent
 from trust_recourse.question import Target
+from trust_recourse.report.letter.write import Refusal, refusal
+from trust_recourse.web.page.people_panel import Difference, PeopleTable
+from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.settings_panel import also
-from trust_recourse.web.page.texts import percent
-from trust_recourse.web.page.widgets import heading, note, tell, warning
-
-if TYPE_CHECKING:
-    from trust_recourse.question import Question
-    from trust_recourse.web.page.session import Session
+from trust_recourse.web.page.widgets import Drawn, grid, heading, note, tell, verdict_bar, warning
 
 THROTTLE = 0.05  # seconds between two moves of the slider that are told to the server
+ALONE = "The main reasons need other applicants to compare with: start the server with --reference."
+NONE = "In none of their values does this person fall short of those they are compared with."
+PROTECTED = "A protected feature. It is named once its part is reviewed, under Letter and promise."
 
 
 class Decision:
@@ -46,28 +47,102 @@ class Decision:
                 return
             decision, refused = session.decision, session.refused
             confidence = recourse.confidence(session.question.person)
-            with ui.element("div").classes("verdict"):
-                icon = ui.icon("cancel" if refused else "check_circle")
-                icon.classes("no" if refused else "yes").props["aria-hidden"] = "true"
-                heading(f"{session.name}: {'refused' if refused else 'accepted'}")
+            kind, word = ("no", "refused") if refused else ("yes", "accepted")
+            verdict_bar("cancel" if refused else "check_circle", kind, f"{session.name}: {word}")
+            rule = f"; it says yes from {percent(decision.confidence)} on"
+            if decision.mode == "wins":
+                rule = "; another class has more" if refused else ", the most of any class"
             ui.label(
                 f"The model’s confidence in a yes (class {recourse.wanted}) is "
-                f"{percent(confidence)}{_rule(decision, refused)}."
+                f"{percent(confidence)}{rule}."
             )
             with ui.element("div").classes("meter") as meter:
                 meter.props["aria-hidden"] = "true"
-                fill = ui.element("div").classes(f"fill {'no' if refused else 'yes'}-fill")
-                fill.style(f"width: {confidence:.2%}")
+                ui.element("div").classes(f"fill {kind}-fill").style(f"width: {confidence:.2%}")
                 if decision.mode != "wins":
                     line = ui.element("div").classes("line")
                     line.style(f"left: {decision.confidence:.2%}")
+
+
+class Reasons:
+    """Below a refusal: in which values the person falls short, beside other applicants."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.found = Drawn("Looking for the main reasons…", "why answer")
+        self.found.place.props["aria-live"] = "polite"
+        session.on(self._ask, "person", "decision")
+        self._ask()
+
+    def _ask(self) -> None:
+        self.found.empty()
+        session, question, state = self.session, self.session.question, self.session.state
+        if question is None or not session.refused or not explainable(state.recourse.model):
+            return
+        recourse, decision, by = session.recourse, session.decision, state.institution
+        if by.reference is None:
+            with self.found.place:
+                note(ALONE)
+            return
+
+        def job() -> Refusal:
+            return refusal(recourse, question.person, decision, by.reference, by.reason_codes)
+
+        self.found.draw(lambda: state.work(job), self._show)
+
+    def _show(self, found: Refusal) -> None:
+        heading("The main reasons", 3)
+        who = f"{found.rows:,} applicants" if found.rows > 1 else "applicant"
+        compared = (
+            f"Compared with the {who} whom the model accepts with the least to spare, this person "
+            "falls short most in these values, the weightiest first."
+        )
+        note(compared if found.reasons else NONE)
+        with ui.element("ol"):
+            for sentence in found.reasons:
+                with ui.element("li"):
+                    ui.label(PROTECTED if sentence is None else sentence)
+
+
+class Differences:
+    """A row for each of the largest differences to accepted applicants of the table."""
+
+    def __init__(self, session: Session, people: PeopleTable) -> None:
+        self.session, self.people = session, people
+        self.found = Drawn("Comparing with accepted applicants…", "differ answer")
+        session.on(self._ask, "person", "decision")
+
+    def _ask(self) -> None:
+        self.found.empty()
+        session, question = self.session, self.session.question
+        if question is None:
+            return
+        decision, schema = session.decision, session.state.recourse.schema
+
+        def compare() -> tuple[list[Difference], int]:
+            accepted = self.people.accepted(decision)
+            own = schema.action_set(question.person).own
+            return accepted.differences(own), len(accepted.codes)
+
+        self.found.draw(lambda: session.state.brief(compare), lambda found: self._show(*found))
+
+    def _show(self, found: list[Difference], many: int) -> None:
+        if not found:
+            return
+        heading("What differs most from accepted applicants", 3)
+        note(
+            f"By rank among the {many:,} accepted applicants of this table; usual is their median "
+            "or most frequent value."
+        )
+        rows = [(each.feature.title, each.own, each.usual) for each in found]
+        grid(("feature", "this person", "usual"), rows, numbers=1, tight=True)
 
 
 class AskingPanel:
     """The confidence asked for, by a slider that is answered as it moves, and how many options."""
 
     def __init__(self, session: Session) -> None:
-        self.session, self._by_hand = session, False
+        self.session, self._by_hand = session, True  # the slider stands where it is drawn
         with ui.element("div").classes("asking"):
             heading("How sure should the yes be?")
             self.label = ui.label().classes("tau numbers")
@@ -91,34 +166,24 @@ class AskingPanel:
             many.on_value_change(lambda e: session.ask(n_options=int(e.value)))
         self.more = note("")
         session.on(self._show, "question")
-        self.label.text = _words(session.settings)
-        self.more.visible = False
+        self._show()
+        self._by_hand = False
 
     def _moved(self, confidence: float) -> None:
         self._by_hand = True
         self.session.ask(confidence=confidence)
-        self._show()
         self._by_hand = False
 
     def _show(self) -> None:
-        confidence = self.session.confidence
-        self.label.text = _words(self.session.settings)
-        more = also(self.session.settings)
+        asked, confidence = self.session.settings, self.session.confidence
+        if asked.mode == "wins":
+            self.label.text = Target(0.5, "wins").words
+        elif asked.mode == "band":
+            self.label.text = f"{percent(confidence)} ± {percent(asked.tolerance)}"
+        else:
+            self.label.text = f"at least {percent(confidence)}"
+        more = also(asked)
         tell(self.more, more and f"Also asked, under Settings: {more}.")
         if not self._by_hand:  # else it stands there already, or further on by now
             place = f"getHtmlElement({self.slider.id}).value = {100 * confidence:.0f}"
             ui.run_javascript(place)
-
-
-def _rule(decision: Target, refused: bool) -> str:
-    """Who is accepted, after a confidence."""
-    if decision.mode != "wins":
-        return f"; it says yes from {percent(decision.confidence)} on"
-    return "; another class has more" if refused else ", the most of any class"
-
-
-def _words(asked: Question) -> str:
-    if asked.mode == "wins":
-        return Target(0.5, "wins").words
-    level = percent(asked.confidence[0])
-    return f"{level} ± {percent(asked.tolerance)}" if asked.mode == "band" else f"at least {level}"

@@ -5,13 +5,16 @@ from __future__ import annotations
 import datetime
 import hashlib
 import re
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from nicegui import ui
 
+from trust_recourse import Feature, Ledger, Letter, Result
 from trust_recourse.io import clock
 from trust_recourse.io.wording import unbroken
+from trust_recourse.ledger import Entry
 from trust_recourse.ledger.letters import checked
 from trust_recourse.question import option_name
 from trust_recourse.report.evidence import evidence
@@ -19,17 +22,11 @@ from trust_recourse.report.language import language_of
 from trust_recourse.report.letter import ProtectedReasonError, UnsignedReviewError
 from trust_recourse.report.letter.letter_request import LetterRequest
 from trust_recourse.report.letter.profiles import LateLetterError, MissingFieldsError
-from trust_recourse.web.page.cancellation import Latest
+from trust_recourse.report.pdf import pdf
 from trust_recourse.web.page.profile import ProfileFields, label
 from trust_recourse.web.page.promises_panel import LookUp, outstanding, promise_once
-from trust_recourse.web.page.widgets import heading, note, press, status_line, tell, warning
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
-    from trust_recourse import Feature, Ledger, Letter, Result
-    from trust_recourse.ledger import Entry
-    from trust_recourse.web.page.session import Session
+from trust_recourse.web.page.session import Session
+from trust_recourse.web.page.widgets import Latest, heading, note, press, status_line, tell, warning
 
 Made = TypeVar("Made")
 
@@ -76,19 +73,21 @@ class Exports:
         self.number.visible = state.ledger is not None  # nobody else knows what was promised
         self.until = _day("The offer holds until", state.institution.facts.get("valid_until"))
         self.untold = warning()
+
+        def make(work: Callable[[Result], Awaitable[None]]) -> Callable[[], None]:
+            return lambda: self._make(work)
+
         with ui.element("div").classes("line-up"):
             self.letters = [
-                press(text, then, icon=icon, main=main)
-                for text, then, icon, main in (
-                    ("Letter as PDF", partial(self._make, self._pdf), "download", True),
-                    ("Letter as HTML", partial(self._make, self._html), "download", False),
-                    ("Preview", partial(self._make, self._preview), "visibility", False),
+                press(text, make(work), icon=icon, main=main)
+                for text, work, icon, main in (
+                    ("Letter as PDF", partial(self._send, "pdf"), "download", True),
+                    ("Letter as HTML", partial(self._send, "html"), "download", False),
+                    ("Preview", self._preview, "visibility", False),
                 )
             ]
             self.evidence = press(
-                "Evidence report for the risk officer",
-                partial(self._make, self._evidence),
-                icon="download",
+                "Evidence report for the risk officer", make(self._evidence), icon="download"
             )
         self.writing = Latest(*status_line("Writing…"))
         self.doubts = warning()
@@ -125,23 +124,15 @@ class Exports:
             self.profile.ask_late()
             raise ValueError(f"{error.sentence[:1].upper()}{error.sentence[1:]} above.") from None
 
-    async def _html(self, result: Result) -> None:
-        await self._send(result, "html", lambda made: made.html().encode())
-
-    async def _pdf(self, result: Result) -> None:
-        from trust_recourse.report.pdf import pdf
-
-        await self._send(result, "pdf", lambda made: pdf(made.document))
-
-    async def _send(self, result: Result, ending: str, file: Callable[[Letter], bytes]) -> None:
+    async def _send(self, ending: str, result: Result) -> None:
         """Hand a letter out; one of a promise is kept in the ledger before anybody has it."""
 
         def make() -> tuple[Letter, bytes]:
             made = self._written(result)
-            return made, file(made)
+            return made, pdf(made.document) if ending == "pdf" else made.html().encode()
 
         made, content = await self._made(make)
-        self._doubt(made)
+        tell(self.doubts, " ".join(made.doubts))
         ledger = self.session.state.ledger
         if ledger is not None and made.promise:
             kept, new = await self.session.state.record(lambda: record_once(ledger, made, content))
@@ -152,12 +143,8 @@ class Exports:
     async def _preview(self, result: Result) -> None:
         """Show what a letter would say, which nobody has yet: nothing is recorded."""
         made = await self._made(lambda: self._written(result))
-        self._doubt(made)
-        self.preview.props["srcdoc"], self.preview.visible = made.html(), True
-
-    def _doubt(self, made: Letter) -> None:
-        """Say what to look at before a letter is sent, if there is anything."""
         tell(self.doubts, " ".join(made.doubts))
+        self.preview.props["srcdoc"], self.preview.visible = made.html(), True
 
     async def _evidence(self, result: Result) -> None:
         def make() -> bytes:
@@ -211,7 +198,7 @@ class Exports:
             "What is promised is written to the ledger, with a keyed hash in place of the id; a "
             "new model is then held to it."
         )
-        self.promised: tuple[Any, str, str] | None = None
+        self.promised: tuple[Any, str, str] | None = None  # option, subject, last day
         self.subject = _text("Id of the person", empty="Say to whom it is promised.")
         self.subject.on("blur", self._outstanding)
         self.looking = Latest(*status_line("Reading the ledger…"))
@@ -229,15 +216,13 @@ class Exports:
 
     @property
     def _wish(self) -> tuple[Any, str, str]:
-        """The option, whom it is promised to, and until when."""
         return self.option.value, _said(self.subject), _said(self.last_day)
 
     def _issued(self) -> None:
-        result, wish = self.session.result, self._wish
-        if result is not None and not self._why_not:
-            self.promised = wish
+        if (result := self.session.result) is not None and not self._why_not:
+            self.promised = self._wish
             self._show_promise()
-            self.promising.ask(lambda: self._write(result, *wish))
+            self.promising.ask(partial(self._write, result, *self._wish))
 
     async def _write(self, result: Result, option: int, subject: str, until: str) -> None:
         ledger = self.session.state.ledger
@@ -269,19 +254,20 @@ class Exports:
 
     def _outstanding(self) -> None:
         """Say what whoever is named was promised."""
-        ledger = self.session.state.ledger
-        if ledger is not None:
-            self.held.visible = False
-            self.looking.stop()
-            self.looking.forget()
-            subject = _said(self.subject)
-            if self.open and subject:
-                self.looking.ask(lambda: self._read_outstanding(ledger, subject))
+        state, ledger = self.session.state, self.session.state.ledger
+        if ledger is None:
+            return
+        self.held.visible = False
+        self.looking.stop()
+        subject = _said(self.subject)
 
-    async def _read_outstanding(self, ledger: Ledger, subject: str) -> None:
-        found = await self.session.state.record(lambda: ledger.promises(subject=subject))
-        self.held.text = outstanding(found)
-        self.held.visible = bool(found) and subject == _said(self.subject)
+        async def read() -> None:
+            found = await state.record(lambda: ledger.promises(subject=subject))
+            self.held.text = outstanding(found)
+            self.held.visible = bool(found) and subject == _said(self.subject)
+
+        if self.open and subject:
+            self.looking.ask(read)
 
     def _fewer(self) -> None:
         """A promise was redeemed or withdrawn: the same may be promised again."""
@@ -317,8 +303,7 @@ class Exports:
         """Say why nothing can be made, if so, and let nothing be made."""
         tell(self.why_not, self._why_not)
         self._show_letter()
-        if self.session.state.ledger is not None:
-            self._show_promise()
+        self._show_promise()
 
     def _show_letter(self) -> None:
         self.writing.forget()
@@ -334,7 +319,6 @@ class Exports:
         self.recorded.visible = self.preview.visible = self.doubts.visible = False
 
     def _lacks(self) -> str:
-        """What the language of a letter has no words for, if there is any."""
         code, state = self.profile.language.value, self.session.state
         try:
             language = language_of(code, state.institution.catalogues)
@@ -348,6 +332,8 @@ class Exports:
         return ""
 
     def _show_promise(self) -> None:
+        if self.session.state.ledger is None:
+            return
         self.promising.forget()
         self.made.clear()
         filled = _said(self.subject) and self.option.value is not None
@@ -357,7 +343,6 @@ class Exports:
 
     @property
     def _why_not(self) -> str:
-        """Why nothing can be made, if so."""
         if self.session.question is None:
             return "Pick a person first."
         if self.session.gap:

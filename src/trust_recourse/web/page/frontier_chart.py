@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 from nicegui import ui
+from nicegui.events import EChartPointClickEventArguments
 
-from trust_recourse.io.wording import signed
-from trust_recourse.web.page.cancellation import Latest
+from trust_recourse.io.wording import percent, signed
 from trust_recourse.web.page.question_panel import next_level, steps
-from trust_recourse.web.page.texts import cost, percent
-from trust_recourse.web.page.widgets import heading, note, press, status_line
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from nicegui.events import EChartPointClickEventArguments
-
-    from trust_recourse.web.page.session import Session
+from trust_recourse.web.page.session import Session
+from trust_recourse.web.page.texts import cost
+from trust_recourse.web.page.widgets import Latest, heading, note, press, status_line
 
 Step = tuple[float, float]  # cost and confidence
 
@@ -40,13 +36,9 @@ class FrontierChart:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.stairs: list[tuple[float, float]] = []
-        self.ended_by: str | None = None  # the limit that ended their search
+        self.ended_by: str | None = None  # the limit that ended the search of the stairs
         self.through: set[float] = set()  # levels that they are known to lead through
         self.resolution: float | None = RESOLUTION
-        self.locks: Any = None
-        self.now: Step | None = None  # cost and confidence of the first option
-        self.before: Step | None = None  # of the answer before, to much the same question
         heading("What each cost buys")
         self.said = note("")
         self.latest = Latest(*status_line("Searching for more steps…"))
@@ -73,9 +65,11 @@ class FrontierChart:
         session.on(self._climb, "settled")
         self._empty()
 
-    def _empty(self) -> None:
-        self.stairs, self.locks = [], None
-        self.now = self.before = None
+    def _empty(self, locks: Any = None) -> None:
+        self.stairs: list[Step] = []
+        self.locks = locks
+        self.now: Step | None = None  # cost and confidence of the first option
+        self.before: Step | None = None  # of the answer before, to much the same question
         self.latest.stop()
         self._draw()
 
@@ -84,19 +78,16 @@ class FrontierChart:
         if question is None or not self.session.state.recourse.exact:
             return
         asked = question.question
-        limits = asked.cost, str(asked.limits), asked.max_changes
-        locks = (asked.lock, question.freed, *limits)
+        locks = asked.lock, question.freed, asked.cost, str(asked.limits), asked.max_changes
         self.latest.stop()  # the cards come first
         if locks != self.locks:
-            self.stairs, self.locks = [], locks
-            self.now = self.before = None
             self._draw_by(RESOLUTION)
-            self._draw()
+            self._empty(locks)
 
     def _climb(self) -> None:
         """Search for the steps that are not drawn yet, once the cards are complete."""
         asked = self.session.question is not None and self.session.state.recourse.exact
-        drawn = self.stairs and self.complete and self.session.confidence in self.through
+        drawn = self.stairs and not self.ended_by and self.session.confidence in self.through
         if asked and not drawn:
             self.latest.ask(self._work)
 
@@ -122,22 +113,18 @@ class FrontierChart:
         assert question is not None
         recourse, limit = session.recourse, session.state.limits.seconds
         for boxes in STAGES:
-            table = await session.state.work(
-                lambda boxes=boxes: recourse.frontier(  # type: ignore[misc]
-                    question.person, session.confidence, resolution=self.resolution,
-                    time_limit=limit, node_limit=boxes,
-                )
+            job = partial(
+                recourse.frontier, question.person, session.confidence,
+                resolution=self.resolution, time_limit=limit, node_limit=boxes,
             )  # fmt: skip
-            self._drawn(table, session.confidence)
-            if table.attrs["ended_by"] != "node_limit":
+            table = await session.state.work(job)
+            self.stairs = list(steps(table, DRAWN))
+            self.through = {session.confidence, *(confidence for _, confidence in self.stairs)}
+            self.ends = table.attrs["from"], table.attrs["to"]
+            self.ended_by, self.all = table.attrs["ended_by"], len(table)
+            self._draw()
+            if self.ended_by != "node_limit":
                 return
-
-    def _drawn(self, table: pd.DataFrame, level: float) -> None:
-        self.stairs = list(steps(table, DRAWN))
-        self.through = {level, *(confidence for _, confidence in self.stairs)}
-        self.ends = table.attrs["from"], table.attrs["to"]
-        self.ended_by, self.all = table.attrs["ended_by"], len(table)
-        self._draw()
 
     def _draw(self) -> None:
         session = self.session
@@ -145,43 +132,25 @@ class FrontierChart:
         self.chart.visible = self.buttons.visible = known
         self.said.text = self._words()
         self.step.text = "" if self.now is None else step_words(self.now, self.before)
-        asked, threshold = self._levels
-        self.key.visible = known and asked is not None
-        if asked is not None and threshold is not None:
-            self.asked.text = f"asked for {percent(asked)}"
-            self.threshold.text = f"decision threshold {percent(threshold)}"
+        to_win = session.decision.mode == "wins"  # which is no level of confidence
+        levels = () if to_win else (session.confidence, session.threshold)
+        self.key.visible = known and not to_win
+        self.asked.text = f"asked for {percent(session.confidence)}"
+        self.threshold.text = f"decision threshold {percent(session.threshold)}"
         for way, button in self.walks.items():
             button.set_enabled(self._next(way) is not None)
         if known:
-            self.chart.options.clear()
             options = session.result.options if session.result is not None else ()
+            by = session.settings.cost or session.state.recourse.cost
+            self.chart.options.clear()
             self.chart.options.update(
                 picture(
-                    self.stairs, [(o.cost, o.confidence) for o in options], asked, threshold,
-                    complete=self.complete, cost_name=self._cost_name,
+                    self.stairs, [(o.cost, o.confidence) for o in options], *levels,
+                    complete=not self.ended_by, cost_name=by.words,
                 )
             )  # fmt: skip
             self.chart.props["aria-label"] = self.said.text
             self.chart.update()
-
-    @property
-    def _cost_name(self) -> str:
-        """The name of the cost that is asked by."""
-        asked = self.session.question
-        own = self.session.state.recourse.cost
-        return ((asked and asked.question.cost) or own).words
-
-    @property
-    def complete(self) -> bool:
-        """Whether the stairs are all that the resolution asks for."""
-        return not self.ended_by
-
-    @property
-    def _levels(self) -> tuple[float | None, float | None]:
-        """The confidence asked for and that of the decision; to win is none."""
-        if self.session.decision.mode == "wins":
-            return None, None
-        return self.session.confidence, self.session.threshold
 
     def _words(self) -> str:
         if self.session.question is None:
@@ -213,13 +182,11 @@ class FrontierChart:
         self.session.ask(confidence=float(place[1]))
 
     def _next(self, way: int) -> float | None:
-        """The confidence of the next step up or down from what is asked for and answered."""
         asked, result = self.session.confidence, self.session.result
         shown = result.options[0].confidence if result is not None and result.options else asked
         return next_level(self.stairs, asked, shown, way)
 
     def _walk(self, way: int) -> None:
-        """Ask for it."""
         if (level := self._next(way)) is not None:
             self.session.ask(confidence=level)
 
@@ -236,22 +203,18 @@ def step_words(now: Step, before: Step | None = None) -> str:
     if before is None:
         return f"Option 1: {then}."
     first = f"{percent(before[1])} for {cost(before[0])}"
-    points = signed(_shown(now[1]) - _shown(before[1]), 1).replace("-", "−")
+    after, ahead = (float(percent(step[1]).removesuffix("%")) for step in (now, before))
+    points = signed(after - ahead, 1).replace("-", "−")  # of a percent, as they are shown
     more = now[0] - before[0]
     price = f"{'+' if more >= 0 else '−'}{cost(abs(more))}"
     return f"Option 1: from {first} to {then}, {points} points for {price}."
 
 
-def _shown(confidence: float) -> float:
-    """Points of a percent, as they are shown."""
-    return float(percent(confidence).removesuffix("%"))
-
-
 def picture(
     stairs: list[tuple[float, float]],
     options: list[tuple[float, float]],
-    asked: float | None,
-    threshold: float | None,
+    asked: float | None = None,
+    threshold: float | None = None,
     *,
     complete: bool = True,
     cost_name: str = "L1",
@@ -261,7 +224,7 @@ def picture(
     A level line leads on from the last step if it is known that no more can be bought; what is
     asked for and the decision have one where they are levels of confidence; words stand outside.
     """
-    ink, muted, line = "var(--ink)", "var(--muted)", "var(--line)"
+    muted, line = "var(--muted)", "var(--line)"
     end = max([cost for cost, _ in [*stairs, *options]], default=1.0) * 1.06 or 1.0
     shown = [confidence for _, confidence in [*stairs, *options]]
     low, high = span([*shown, *(at for at in (asked, threshold) if at is not None)])
@@ -272,7 +235,15 @@ def picture(
         "splitLine": {"lineStyle": {"color": line}},
     }
     lines = (asked, "var(--accent)", "solid"), (threshold, "var(--no)", "dashed")
-    levels = [_level(at, colour, dashes) for at, colour, dashes in lines if at is not None]
+    levels = [
+        {
+            "yAxis": at,
+            "lineStyle": {"color": colour, "type": dashes, "width": 1.5},
+            "label": {"show": False},
+        }
+        for at, colour, dashes in lines
+        if at is not None
+    ]
     drawn = [list(step) for step in stairs]
     last = [[end, stairs[-1][1]]] if stairs and complete else []
     return {
@@ -297,8 +268,7 @@ def picture(
                 "itemStyle": {"color": "var(--card)", "borderColor": muted, "borderWidth": 2},
                 "emphasis": {"disabled": True}, "cursor": "pointer",
                 "markLine": {
-                    "silent": True, "symbol": "none", "animation": False,
-                    "data": levels,
+                    "silent": True, "symbol": "none", "animation": False, "data": levels,
                 },
             },
             {
@@ -313,7 +283,7 @@ def picture(
                 "lineStyle": {"color": muted, "width": 2},
             },
         ],
-        "color": [ink],
+        "color": ["var(--ink)"],
     }  # fmt: skip
 
 
@@ -329,11 +299,3 @@ def span(confidences: list[float]) -> tuple[float, float]:
     low, high = math.floor(min(tenths)), math.ceil(max(tenths))
     high = min(max(high, low + 2), 10)
     return min(low, high - 2) / 10, high / 10
-
-
-def _level(at: float, colour: str, dashes: str) -> dict[str, Any]:
-    return {
-        "yAxis": at,
-        "lineStyle": {"color": colour, "type": dashes, "width": 1.5},
-        "label": {"show": False},
-    }

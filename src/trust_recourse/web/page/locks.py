@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
 
 from nicegui import ui
 
+from trust_recourse import Feature
 from trust_recourse.io.wording import unbroken, written
-from trust_recourse.web.page.cancellation import Latest
-from trust_recourse.web.page.features import FeatureList, is_long
-from trust_recourse.web.page.limits import ENDS, LimitVerdict, has_limits, judged
-from trust_recourse.web.page.question_panel import Price, price
-from trust_recourse.web.page.texts import STANDS, conditions, cost, follows, limits
-from trust_recourse.web.page.widgets import note, status_line, tell
+from trust_recourse.question import Limit
+from trust_recourse.web.page.form import FeatureList, is_long
+from trust_recourse.web.page.question_panel import SAME, Price, price
+from trust_recourse.web.page.session import Session
+from trust_recourse.web.page.texts import STANDS, conditions, cost, follows, limits, span, unmarked
+from trust_recourse.web.page.widgets import Latest, note, status_line, tell, warning
 
-if TYPE_CHECKING:
-    from trust_recourse import Feature
-    from trust_recourse.web.page.session import Session
-
-SAME = 1e-9
+ENDS = ("from", "to")
 
 
 class Locks:
@@ -61,24 +61,19 @@ class Locks:
                 with ui.element("div"):
                     ui.label(feature.title).classes("what")
                     self.notes[feature.name] = note("")
-            if has_limits(feature):
-                self._limits(feature)
+            if (feature.numeric or feature.kind == "ordinal") and not feature.protected:
+                if is_long(self.session.state.recourse.schema):
+                    with ui.element("details").classes("limits"):
+                        with ui.element("summary"):
+                            ui.label("Limits")
+                        LimitFields(self.session, feature)
+                else:
+                    LimitFields(self.session, feature)
             self.prices[feature.name] = ui.label().classes("numbers price")
         return row
 
-    def _limits(self, feature: Feature) -> None:
-        """The fields of the limits; in a long list each pair is folded."""
-        if not is_long(self.session.state.recourse.schema):
-            LimitFields(self.session, feature)
-            return
-        with ui.element("details").classes("limits"):
-            with ui.element("summary"):
-                ui.label("Limits")
-            LimitFields(self.session, feature)
-
     def _opened(self, is_open: bool) -> None:
-        """The folded features can be seen: their prices are searched for, too."""
-        self.unfolded = is_open
+        self.unfolded = is_open  # then the prices of the folded features are searched for, too
         if is_open:
             self._price()
 
@@ -93,20 +88,22 @@ class Locks:
             self._price()
 
     def _outdated(self) -> None:
-        """What stands there is the price of an earlier question, until it is computed again."""
         self.latest.stop()
-        self.place.classes("outdated")
+        self.place.classes("outdated")  # prices of an earlier question, until they are there again
 
     def _show(self) -> None:
         question = self.session.question
         self.latest.stop()
         self._quiet = True
         for feature in self.session.state.recourse.schema:
-            if switch := self.switches.get(feature.name):
-                switch.value = feature.movable if question is None else question.may_change(feature)
-                switch.set_enabled(question is not None and not question.fixed(feature))
             person = None if question is None else question.person
-            freed = question is not None and feature.name in question.freed
+            free, fixed, freed = feature.movable, True, False
+            if question is not None:
+                free, fixed = question.may_change(feature), question.fixed(feature)
+                freed = feature.name in question.freed
+            if switch := self.switches.get(feature.name):
+                switch.value = free
+                switch.set_enabled(not fixed)
             says = (
                 "" if person is None else f"now {feature.describe(person[feature.name])}",
                 follows(feature, self.session.state.recourse.schema),
@@ -132,16 +129,12 @@ class Locks:
         # Those that the answer uses first: their price is what is asked most.
         used = result.options[0].changes if result.options else {}
         for feature in sorted(state.recourse.schema, key=lambda f: f.name not in used):
-            if not question.fixed(feature) and self._can_be_seen(feature):
+            seen = self.unfolded or self.list.fold is None or feature.movable
+            if seen and not question.fixed(feature):
                 found = await state.work(
-                    lambda f=feature: price(  # type: ignore[misc]
-                        state.recourse, question, f, result, state.limits
-                    )
+                    partial(price, state.recourse, question, feature, result, state.limits)
                 )
                 self.prices[feature.name].text = price_words(found, question.may_change(feature))
-
-    def _can_be_seen(self, feature: Feature) -> bool:
-        return self.unfolded or self.list.fold is None or feature.movable
 
 
 class LimitFields:
@@ -151,8 +144,7 @@ class LimitFields:
         self.session, self.feature, self._quiet = session, feature, False
         with ui.element("div").classes("ends") as self.place:
             self.fields = {end: self._field(end) for end in ENDS}
-            self.said = ui.label().classes("note doubt")
-            self.said.props["role"] = "status"
+            self.said = warning("note doubt")
         session.on(self._meet, "meeting")
         session.on(self._show, "person", "locks")
         self._show()
@@ -181,13 +173,12 @@ class LimitFields:
         """No limit of one person holds for the next; who comes back has their own."""
         question, feature = self.session.question, self.feature
         held = {} if question is None else question.question.limits
-        ends = held.get(feature.name, (None, None))
+        ends: Sequence[Any] = held.get(feature.name, (None, None))
+        if feature.numeric:
+            ends = ["" if end is None else written(float(end), feature.step) for end in ends]
         self._quiet = True
         for field, end in zip(self.fields.values(), ends, strict=True):
-            if feature.numeric:
-                field.value = "" if end is None else written(float(end), feature.step)
-            else:
-                field.value = end
+            field.value = end
         self._quiet = False
 
     def _show(self) -> None:
@@ -223,39 +214,37 @@ class LimitFields:
         self._say(found)
 
 
-class Conditions:
-    """What holds for the person at hand beside the rules."""
+def show_conditions(session: Session) -> None:
+    """What holds for the person at hand beside the rules, for as long as it does."""
+    said = note("")
 
-    def __init__(self, session: Session) -> None:
-        self.session, self.said = session, note("")
-        session.on(self._show, "person", "locks")
-        self._show()
-
-    def _show(self) -> None:
-        question, schema = self.session.question, self.session.state.recourse.schema
+    def show() -> None:
+        question, schema = session.question, session.state.recourse.schema
         holds = "" if question is None else conditions(question, schema)
-        since = ", as set before" if self.session.before else ""
-        tell(self.said, holds and f"For this person{since}: {holds}.")
+        since = ", as set before" if session.before else ""
+        tell(said, holds and f"For this person{since}: {holds}.")
+
+    session.on(show, "person", "locks")
+    show()
 
 
-class Freed:
-    """A warning of what is freed that the schema locks."""
+def warn_of_freed(session: Session) -> None:
+    """A warning of what is freed that the schema locks, for as long as it is."""
+    said = ui.label().classes("warning")
 
-    def __init__(self, session: Session) -> None:
-        self.session, self.said = session, ui.label().classes("warning")
-        session.on(self._show, "person", "locks")
-        self._show()
-
-    def _show(self) -> None:
-        question, schema = self.session.question, self.session.state.recourse.schema
+    def show() -> None:
+        question, schema = session.question, session.state.recourse.schema
         freed = frozenset[str]() if question is None else question.freed
         titles = " and ".join(feature.title for feature in schema if feature.name in freed)
         them = "them" if len(freed) > 1 else "it"
-        tell(
-            self.said,
+        text = (
             f"The schema locks {titles}; you freed {them} to see the price. No letter and no "
-            "promise is made of such an answer." if freed else "",
-        )  # fmt: skip
+            "promise is made of such an answer."
+        )
+        tell(said, text if freed else "")
+
+    session.on(show, "person", "locks")
+    show()
 
 
 def price_words(found: Price, free: bool) -> str:
@@ -271,3 +260,81 @@ def price_words(found: Price, free: bool) -> str:
         return f"{turned}: within reach, for {about}{cost(found.then)}"
     more = found.then - found.now
     return f"{turned}: {about}{cost(found.then)} ({'+' if more > 0 else '−'}{cost(abs(more))})"
+
+
+# ---------------------------------------------------------------- limits as they are typed
+
+
+class LimitVerdict(NamedTuple):
+    """What two fields say: a limit, or None if they cannot mean one; and what to say of them."""
+
+    limit: Limit | None
+    said: str = ""
+    at: tuple[str, ...] = ()  # the fields it is said of
+
+
+def judged(feature: Feature, own: float, given: tuple[Any, Any]) -> LimitVerdict:
+    """What the two fields of a feature mean, for a person whose own code this is.
+
+    What leaves no value is refused. What is outside the schema's bounds, leaves no change, or is
+    probably written with a mark between thousands is taken, and doubted.
+    """
+    values = []
+    for end, typed in zip(ENDS, given, strict=True):
+        try:
+            values.append(_value(feature, typed))
+        except ValueError as error:
+            said = str(error).partition(f"{feature.name!r}: ")[2] or str(error)  # without its name
+            meant = f"; is {unmarked(typed)} meant?" if unmarked(typed) else ""
+            return LimitVerdict(None, f"{feature.title}, {end}: {said}{meant}", (end,))
+    low, high = values
+    first, last = (None if value is None else feature.code_of(value) for value in values)
+    least, most = feature.bounds
+    for end, beyond, typed in (
+        (ENDS[0], first is not None and first > most, given[0]),
+        (ENDS[1], last is not None and last < least, given[1]),
+    ):
+        if beyond:
+            said = f"{feature.title}, {end}: given {typed!r}, expected {span(feature)}"
+            return LimitVerdict(None, f"{said}{_meant(feature, math.nan, typed)}", (end,))
+    if first is not None and last is not None and first > last:
+        said = f"from {feature.describe(low)} to {feature.describe(high)} is nothing"
+        return LimitVerdict(None, f"{feature.title}: {said}; expected the lesser first", ENDS)
+    said, at = next(_doubts(feature, own, given, (low, high)), ("", ()))
+    return LimitVerdict((low, high), said, at)
+
+
+def _value(feature: Feature, typed: Any) -> Any:
+    """What stands in a field: a level that was chosen, or a number that was typed; None if none."""
+    value = feature.read(typed or "") if feature.numeric else typed
+    if value is not None and math.isnan(feature.code_of(value)):
+        raise ValueError(f"given {typed!r}, which means missing; expected a value")
+    return value
+
+
+def _doubts(
+    feature: Feature, own: float, given: tuple[Any, Any], limit: Limit
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """What may be wrong with a limit that can be asked, and of which fields."""
+    for end, value, typed in zip(ENDS, limit, given, strict=True):
+        if meant := _meant(feature, own, typed):
+            yield f"{feature.title}, {end}: this is {feature.describe(value)}{meant}", (end,)
+        elif (
+            value is not None
+            and not feature.bounds[0] <= feature.code_of(value) <= feature.bounds[1]
+        ):
+            said = f"expected {span(feature)}, which holds in any case"
+            yield f"{feature.title}, {end}: {said}", (end,)
+    free = replace(feature, mutable=True, derived="")
+    narrow = free.limited(*limit)
+    if free.actions(own).free and not narrow.actions(own).free:
+        said = f"{feature.title}: no change is left, so it stays {feature.describe_code(own)}"
+        yield said, tuple(end for end, value in zip(ENDS, limit, strict=True) if value is not None)
+
+
+def _meant(feature: Feature, own: float, typed: Any) -> str:
+    """Asks for the number that was meant by one such as 8.000, if it is nearer to one's own."""
+    if not (feature.numeric and unmarked(typed)):
+        return ""
+    big, small = float(unmarked(typed)), float(typed)
+    return "" if abs(big - own) > abs(small - own) else f"; is {feature.describe(big)} meant?"

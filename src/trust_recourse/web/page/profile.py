@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from nicegui import ui
 
 from trust_recourse.report.language import languages
+from trust_recourse.report.letter.institution import Institution
 from trust_recourse.report.letter.profiles import PROFILES, MissingFieldsError, Profile
 from trust_recourse.web.page.widgets import note
-
-if TYPE_CHECKING:
-    from trust_recourse.report.letter.institution import Institution
 
 KINDS = {
     "plain": "Plain letter",
@@ -49,15 +47,8 @@ ROLES = {"": "", "decides": "It decides", "advises": "A person decides"}
 LATE = "late"  # asked only where a letter would be
 
 
-class ProfileEntry(NamedTuple):
-    """How a fact of a letter is asked for: a text, a day, or one of a few choices."""
-
-    name: str
-    label: str
-    day: bool = False
-    choices: Mapping[str, str] = {}
-
-
+NEEDED = "This letter needs it."
+REPORT = ("bureau", "score", "inquiries")  # how the fields of a consumer report begin
 ASKED: dict[str, dict[str, Any]] = {  # how, by the type of a profile's field
     "str": {},
     "float | str": {},
@@ -65,6 +56,15 @@ ASKED: dict[str, dict[str, Any]] = {  # how, by the type of a profile's field
     "datetime.date | str": {"day": True},
     "bool | str": {"choices": YES_OR_NO},
 }
+
+
+class ProfileEntry(NamedTuple):
+    """How a fact of a letter is asked for: a text, a day, or one of a few choices."""
+
+    name: str
+    label: str
+    day: bool = False
+    choices: Mapping[str, str] = {}
 
 
 def label(name: str) -> str:
@@ -90,21 +90,16 @@ def missing(kind: type[Profile], facts: Mapping[str, Any], given: Mapping[str, A
     known = {each.name for each in fields(kind)}
     told = {name: fact for name, fact in facts.items() if name in known}
     told |= {name: value for name, value in given.items() if value}
-    one = {  # in any of its languages
-        name: next(iter(fact.values()), "") if isinstance(fact, Mapping) else fact
-        for name, fact in told.items()
-    }
+    for name, fact in told.items():
+        if isinstance(fact, Mapping):
+            told[name] = next(iter(fact.values()), "")  # in any of its languages
     try:
-        kind(**one)
+        kind(**told)
     except MissingFieldsError as error:
         return set(error.names)
     except ValueError:  # it is said once a letter is asked for
-        return set()
+        pass
     return set()
-
-
-NEEDED = "This letter needs it."
-REPORT = ("bureau", "score", "inquiries")  # how the fields of a consumer report begin
 
 
 class ProfileFields:
@@ -161,9 +156,9 @@ class ProfileFields:
             if kind.compares and self.institution.reference is None:
                 note("It compares with other applicants: start the server with --reference.")
             for entry in entries(kind, self.institution.facts):
-                self.inputs[entry.name] = self._field(entry)
+                self._field(entry)
 
-    def _field(self, entry: ProfileEntry) -> ui.input | ui.select:
+    def _field(self, entry: ProfileEntry) -> None:
         made: ui.input | ui.select
         if entry.choices:
             made = ui.select(dict(entry.choices), label=entry.label, value="")
@@ -174,26 +169,23 @@ class ProfileFields:
         if entry.day:
             made.props("type=date stack-label")
         made.without_auto_validation().props["error-message"] = NEEDED
-        made.on_value_change(lambda: self._typed(entry.name, made.value))
-        return made
 
-    def _typed(self, name: str, value: Any) -> None:
-        self.typed[name] = value
-        self._show()
+        def typed() -> None:
+            self.typed[entry.name] = made.value
+            self._show()
+
+        made.on_value_change(typed)
+        self.inputs[entry.name] = made
 
     def _show(self) -> None:
-        """The fields of a consumer report, where the decision rests on one."""
+        """Show the fields of a consumer report where the decision rests on one; mark the needed."""
         rests = self.institution.facts.get("consumer_report")
         if "consumer_report" in self.inputs:
             rests = self.inputs["consumer_report"].value
         for name, field in self.inputs.items():
             field.visible = not name.startswith(REPORT) or rests in (True, "yes")
-        self._mark()
-        self.changed()
-
-    def _mark(self) -> None:
-        """Say below each field that is needed and empty that it is."""
         needed = missing(PROFILES[self.profile.value], self.institution.facts, self.given)
         for name, field in self.inputs.items():
             field.props["hint"] = NEEDED if name in needed else ""
             field.props["error"] = field.props.get("error", False) and name in needed
+        self.changed()

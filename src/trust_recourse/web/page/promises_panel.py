@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import datetime
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from nicegui import ui
 
+from trust_recourse import Ledger, Result
 from trust_recourse.io import clock
 from trust_recourse.io.wording import unbroken
-from trust_recourse.web.page.cancellation import Latest
-from trust_recourse.web.page.widgets import fact, grid, heading, note, press, status_line
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from trust_recourse import Ledger, Result
-    from trust_recourse.ledger import Promise, Redemption
-    from trust_recourse.web.page.session import Session
-    from trust_recourse.web.state import AppState
+from trust_recourse.ledger import LedgerError, Promise, formatting
+from trust_recourse.web.page.session import Session
+from trust_recourse.web.page.widgets import Latest, fact, grid, heading, note, press, status_line
 
 
 def promise_once(
@@ -26,38 +21,19 @@ def promise_once(
 ) -> tuple[Promise, bool]:
     """The promise of an option, and whether it is a new one: what is outstanding is made once."""
     for promise in ledger.promises(subject=subject):
-        if _is_of(promise, result, at):
+        try:
+            same = promise.alone(result).options[0] is result.options[at]
+        except LedgerError:
+            same = False
+        if same and promise.model == getattr(result.recourse.model, "fingerprint_", ""):
             return promise, False
     return ledger.promise(result, at, subject=subject, valid_until=last), True
-
-
-def _is_of(promise: Promise, result: Result, at: int) -> bool:
-    """Whether just this option of this model was promised."""
-    from trust_recourse.ledger import LedgerError
-
-    try:
-        found = promise.alone(result).options[0]
-    except LedgerError:
-        return False
-    ours = getattr(result.recourse.model, "fingerprint_", "")
-    return promise.model == ours and found is result.options[at]
 
 
 def outstanding(promises: Iterable[Promise]) -> str:
     """What somebody was promised and can still come back for; empty if it is nothing."""
     told = "; ".join(f"until {_until(each)} ({each.id})" for each in promises)
     return f"Has a promise already: {told}." if told else ""
-
-
-def redeemed(state: AppState, number: str, person: Any, subject: str) -> Redemption:
-    """What is found, and recorded, of a person who comes back for a promise of theirs."""
-    ledger = state.ledger
-    assert ledger is not None
-    made = ledger.read(number)
-    if made.id not in {each.id for each in ledger.promises(False, subject=subject)}:
-        raise ValueError(f"Promise {made.id} was made to somebody else than {subject!r}.")
-    by = state.earlier.get(made.model)
-    return ledger.redeem(made.id, person, state.recourse, promised_by=by)
 
 
 class LookUp:
@@ -88,7 +64,6 @@ class LookUp:
     def _forget(self) -> None:
         """Nothing stands below another number."""
         self.latest.stop()
-        self.latest.forget()
         self.made = None
         self.place.clear()
         self._allow()
@@ -97,10 +72,8 @@ class LookUp:
         """What can be done with the promise that is shown."""
         made, session = self.made, self.session
         self.look.set_enabled(bool(self._number))
-        self.then.visible = made is not None and made.state(clock.now()) in (
-            "outstanding",
-            "expired",
-        )
+        open_states = ("outstanding", "expired")
+        self.then.visible = made is not None and made.state(clock.now()) in open_states
         name = session.name or "Nobody"
         self.hint.text = (
             f"At hand: {name}. Redeeming looks at their values and at “Id of the person”, and is "
@@ -108,6 +81,11 @@ class LookUp:
         )
         self.back.set_enabled(session.question is not None and not session.gap)
         self.withdraw.set_enabled(bool((self.reason.value or "").strip()))
+
+    @property
+    def _ledger(self) -> Ledger:
+        assert self.session.state.ledger is not None
+        return self.session.state.ledger
 
     @property
     def _number(self) -> str:
@@ -119,8 +97,7 @@ class LookUp:
             self.latest.ask(self._show)
 
     async def _show(self, said: Iterable[str] = ()) -> None:
-        ledger, number = self.session.state.ledger, self._number
-        assert ledger is not None
+        ledger, number = self._ledger, self._number
 
         def read() -> tuple[Promise, list[dict[str, Any]]]:
             _, *events = ledger.history(number)
@@ -133,49 +110,44 @@ class LookUp:
         with self.place:
             for line in said:
                 ui.label(line)
-            self._tell(made, events)
+            ui.label(f"{made.words or 'As they are'}, until {_until(made)}").classes("strong")
+            with ui.element("dl").classes("facts"):
+                for name, text in formatting.facts(made):
+                    fact(name, unbroken(text))
+            grid(("", "before", "promised"), [*formatting.row_by_row(made)], numbers=1)
+            for each in events:
+                when = each["at"][:16].replace("T", " ")
+                ui.label(f"{when} UTC: {formatting.event(each, made)}")
         self._allow()
 
-    def _tell(self, made: Promise, events: list[dict[str, Any]]) -> None:
-        from trust_recourse.ledger import formatting
-
-        ui.label(f"{made.words or 'As they are'}, until {_until(made)}").classes("strong")
-        with ui.element("dl").classes("facts"):
-            for name, text in formatting.facts(made):
-                fact(name, unbroken(text))
-        grid(("", "before", "promised"), [*formatting.row_by_row(made)], numbers=1)
-        for each in events:
-            when = each["at"][:16].replace("T", " ")
-            ui.label(f"{when} UTC: {formatting.event(each, made)}")
-
     def _redeem(self) -> None:
-        question, number, subject = self.session.question, self._number, self._subject()
-        if question is not None and not self.session.gap:
-            self.latest.ask(lambda: self._returned(question.person, number, subject))
+        state, question = self.session.state, self.session.question
+        number, subject = self._number, self._subject()
+        if question is None or self.session.gap:
+            return
 
-    async def _returned(self, person: Any, number: str, subject: str) -> None:
-        state = self.session.state
-        if not subject:
-            raise ValueError("Fill in “Id of the person”: whose promise it is.")
-        found = await state.record(lambda: redeemed(state, number, person, subject))
-        hint = ["Start the server with it: --earlier FILE."] if found.undecided else []
-        self._changed()
-        await self._show([*found.lines(), *hint])
+        async def returned() -> None:
+            if not subject:
+                raise ValueError("Fill in “Id of the person”: whose promise it is.")
+            _, told = await state.record(lambda: state.redeemed(number, question.person, subject))
+            self._changed()
+            await self._show(told)
+
+        self.latest.ask(returned)
 
     def _withdraw(self) -> None:
-        if self.made is not None:
-            self.latest.ask(self._withdrawn)
+        ledger, number, reason = self._ledger, self._number, self.reason.value
+        if self.made is None:
+            return
 
-    async def _withdrawn(self) -> None:
-        ledger, number, reason = self.session.state.ledger, self._number, self.reason.value
-        assert ledger is not None
-        await self.session.state.record(lambda: ledger.withdraw(number, reason))
-        self.reason.value = ""
-        self._changed()
-        await self._show()
+        async def withdrawn() -> None:
+            await self.session.state.record(lambda: ledger.withdraw(number, reason))
+            self.reason.value = ""
+            self._changed()
+            await self._show()
+
+        self.latest.ask(withdrawn)
 
 
 def _until(made: Promise) -> str:
-    from trust_recourse.ledger import formatting
-
     return unbroken(formatting.until(made))

@@ -6,19 +6,15 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from trust_recourse import Recourse, Status
+import pandas as pd
+
+from trust_recourse import Feature, Option, Recourse, Result, Status
 from trust_recourse.answers.explain import Explanation, explain, explainable, places
-from trust_recourse.question import Question, Target
-from trust_recourse.web.questions import bounds
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from trust_recourse import Feature, Option, Result
-    from trust_recourse.question import Limit
-    from trust_recourse.web.state import Limits
+from trust_recourse.question import Limit, Question, Target
+from trust_recourse.web.questions import bounded
+from trust_recourse.web.state import Limits
 
 SAME = 1e-9  # of confidence
 PRICED = 20_000  # boxes opened, at most, for the price of one lock
@@ -58,10 +54,6 @@ class PersonQuestion:
             schema = schema.update(name, mutable=True)
         return recourse.replaced(schema) if self.freed else recourse
 
-    def of(self, recourse: Recourse) -> Recourse:
-        """The same model under all that is asked."""
-        return self.over(recourse).under(self.question)
-
     def may_change(self, feature: Feature) -> bool:
         """Whether a feature of the organisation's schema may change under these locks."""
         free = feature.mutable or feature.name in self.freed
@@ -74,11 +66,13 @@ class PersonQuestion:
 
     def turned(self, feature: Feature) -> PersonQuestion:
         """The same question with one feature locked that may change, or freed that may not."""
-        name = frozenset([feature.name])
+        name, locked, freed = frozenset([feature.name]), self.locked, self.freed
         if self.may_change(feature):
-            locked = self.locked | name if feature.mutable else self.locked
-            return self._with(locked, self.freed - name)
-        return self._with(self.locked - name, self.freed if feature.mutable else self.freed | name)
+            locked, freed = locked | name if feature.mutable else locked, freed - name
+        else:
+            locked, freed = locked - name, freed if feature.mutable else freed | name
+        asked = replace(self.question, lock=tuple(sorted(locked)))
+        return replace(self, question=asked, freed=freed)
 
     def limited(self, feature: Feature, ends: Limit) -> PersonQuestion:
         """The same question with one feature going so far at most; ends of None are no limit."""
@@ -91,10 +85,6 @@ class PersonQuestion:
         own = replace(settings, lock=self.question.lock, limits=self.question.limits)
         return replace(self, question=own)
 
-    def _with(self, locked: frozenset[str], freed: frozenset[str]) -> PersonQuestion:
-        asked = replace(self.question, lock=tuple(sorted(locked)))
-        return replace(self, question=asked, freed=freed)
-
 
 def must_stay_missing(feature: Feature, value: Any) -> bool:
     """Whether a value is missing and no change can be counted from it, were it free."""
@@ -106,9 +96,8 @@ def must_stay_missing(feature: Feature, value: Any) -> bool:
 
 def find(recourse: Recourse, asked: PersonQuestion, limits: Limits) -> Result:
     """The answers, within the limits."""
-    put = asked.question
-    ends = bounds(recourse, limits, put.engine, put.time_limit, put.n_trials)
-    return asked.over(recourse).ask(asked.person, replace(put, **ends))
+    put = bounded(recourse, limits, asked.question)
+    return asked.over(recourse).ask(asked.person, put)
 
 
 # ---------------------------------------------------------------- the price of a lock
@@ -176,14 +165,9 @@ def tried(
     cost = math.nan if broken else recourse.cost.between(features, action_set.own, codes)
     why = None
     if explainable(recourse.model):
-        row = recourse.schema.row(values)
-        points = places(
-            recourse,
-            [
-                ("as they are", person, action_set.own, None, 0.0),
-                ("these values", row, codes, None, cost),
-            ],
-        )
+        own = ("as they are", person, action_set.own, None, 0.0)
+        now = ("these values", recourse.schema.row(values), codes, None, cost)
+        points = places(recourse, [own, now])
         why = explain(points, points.all[0], points.all[1])
     accepted = recourse.accepts(codes, decision)
     return Trial(recourse.confidence_of(codes), accepted, cost, broken, why, derived)
@@ -204,8 +188,7 @@ def with_kept(result: Result, kept: tuple[Option, ...]) -> Result:
 
 def steps(frontier: pd.DataFrame, most: int) -> Iterator[tuple[float, float]]:
     """The stairs' (cost, confidence), at most about so many, the first and the last among them."""
-    stride = max(math.ceil(len(frontier) / most), 1)
-    last = len(frontier) - 1
+    stride, last = max(math.ceil(len(frontier) / most), 1), len(frontier) - 1
     for at, row in enumerate(zip(frontier["cost"], frontier["confidence"], strict=True)):
         if at % stride == 0 or at == last:
             yield float(row[0]), float(row[1])

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from trust_recourse.question import Question, Target
+import pandas as pd
+
+from trust_recourse import Feature, Option, Recourse, Result
+from trust_recourse.question import Limit, Question, Target
 from trust_recourse.web.page.question_panel import PersonQuestion, find
 from trust_recourse.web.problems import ProblemDetails
 from trust_recourse.web.questions import within
+from trust_recourse.web.state import AppState
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from trust_recourse import Feature, Option, Recourse, Result
-    from trust_recourse.question import Limit
     from trust_recourse.web.page.people_panel import PeopleTable
-    from trust_recourse.web.state import AppState
 
 MOST = 1 - 1e-9  # a target lies below 1
 
@@ -93,7 +93,8 @@ class Session:
     def recourse(self) -> Recourse:
         """The model under this tab's locks and settings."""
         ours = self.state.recourse
-        return ours if self.question is None else self.question.of(ours)
+        asked = self.question
+        return ours if asked is None else asked.over(ours).under(asked.question)
 
     def meet(
         self,
@@ -107,18 +108,16 @@ class Session:
         Who has a row of the table finds their locks and limits as they left them.
         """
         self.name, self.id, self.result, self.kept, self._at = name, id, None, (), at
-        self.question = None
+        self.question = self._own = None
         before = None if at is None else self._held.get(at)
         self.before = before is not None and before.held
         if person is not None:
-            self.question = PersonQuestion(person, self.settings)
-        if person is not None and before is not None:
-            self.question = replace(before.asking(self.settings), person=person)
-        self._own = None
+            held = PersonQuestion(person, self.settings) if before is None else before
+            self.question = replace(held.asking(self.settings), person=person)
         if at is not None and self.question is not None:
             self._held[at], self._own = self.question, (name, self.question.person)
-        self._close()
-        self._tell("meeting", "person", "question")
+        self.gap = ""
+        self._tell("gap", "meeting", "person", "question")
 
     def correct(self, name: str, person: pd.Series[Any]) -> None:
         """Take other values for the person at hand; locks and limits stay."""
@@ -127,8 +126,8 @@ class Session:
             return
         self.name, self.result, self.kept = name, None, ()
         self.question = replace(self.question, person=person)
-        self._close()
-        self._tell("person", "question")
+        self.gap = ""
+        self._tell("gap", "person", "question")
 
     @property
     def corrected(self) -> bool:
@@ -150,10 +149,6 @@ class Session:
         if self.question is not None:
             self.gap = why
             self._tell("gap")
-
-    def _close(self) -> None:
-        self.gap = ""
-        self._tell("gap")
 
     def ask(self, confidence: float | None = None, **parts: Any) -> None:
         """Ask otherwise: for another confidence, or with other parts of the question.
@@ -180,10 +175,7 @@ class Session:
         self._tell("question")
 
     def _checked(self, settings: Question) -> Question:
-        """What is to be asked, once the model and the server's limits allow all of it.
-
-        A level below a threshold that was raised goes up with it.
-        """
+        """What is to be asked, once the model and the server's limits allow all of it."""
         try:
             within(self.state.limits, vars(settings))
         except ProblemDetails as error:
@@ -192,6 +184,7 @@ class Session:
         ours.answerable(settings)
         if ours.decision_threshold <= self.threshold:
             return settings
+        # A level below a threshold that was raised goes up with it.
         levels = (max(level, ours.decision_threshold) for level in settings.confidence)
         return replace(settings, confidence=tuple(levels))
 
@@ -222,7 +215,7 @@ class Session:
             return
         state = self.state
         for asked in question.in_parts(state.recourse):
-            found = await state.work(lambda asked=asked: find(state.recourse, asked, state.limits))  # type: ignore[misc]
+            found = await state.work(partial(find, state.recourse, asked, state.limits))
             if question is not self.question:
                 return
             changes = any(option.changes for option in found.options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from nicegui import ui
 
@@ -11,19 +11,11 @@ from trust_recourse.question import Question
 from trust_recourse.question.cost import Cost
 from trust_recourse.question.vocabulary import PARTS, outside, reworded
 from trust_recourse.search.engines import Engine
-from trust_recourse.web.page.texts import STANDS
+from trust_recourse.web.page.session import Session
+from trust_recourse.web.page.texts import FIELDS, STANDS, field_name
 from trust_recourse.web.page.widgets import note, status_line
+from trust_recourse.web.state import AppState
 
-if TYPE_CHECKING:
-    from trust_recourse.web.page.session import Session
-    from trust_recourse.web.state import AppState
-
-
-FIELDS = (
-    "mode", "tolerance", "decision_threshold", "max_changes", "sparse", "cost", "min_radius",
-    "floor", "continuous", "survives", "plausible", "min_distance", "engine", "gap", "time_limit",
-    "node_limit", "n_trials", "random_state",
-)  # fmt: skip
 CHOICES: dict[str, dict[str, str]] = {  # each with its words; "" is the default
     "mode": {
         "at_least": "at least that much", "band": "a band around it",
@@ -40,36 +32,30 @@ def parts(state: AppState, texts: Mapping[str, str]) -> dict[str, Any]:
     """The parts of a question that texts say, by their names; an empty one is the default."""
     found = {}
     for part, text in texts.items():
-        given = text.strip()
+        given, kind = text.strip(), PARTS[part].kind
         try:
-            found[part] = _read(state, part, given) if given else PARTS[part].default
+            if not given:
+                found[part] = PARTS[part].default
+            elif part == "cost":
+                found[part] = Cost.read(given)
+            elif part == "plausible":
+                found[part] = state.plausible(given)
+            elif kind is bool:
+                found[part] = given == "True"
+            else:
+                found[part] = _number(kind, given) if kind in (int, float) else given
         except (ValueError, TypeError) as error:
             said = str(error).replace(f"{part}=", "given ", 1)
             raise ValueError(f"{PARTS[part].setting.label}: {said}") from None
     return found
 
 
-def _read(state: AppState, part: str, text: str) -> Any:
-    """What the text in the field of a part says."""
-    kind = PARTS[part].kind
-    if part == "cost":
-        return Cost.read(text)
-    if part == "plausible":
-        return state.plausible(text)
-    if kind is bool:
-        return text == "True"
-    if kind not in (int, float):
-        return text
+def _number(kind: type[int] | type[float], text: str) -> float:
     try:
         return kind(text)
     except ValueError:
         number = "whole number" if kind is int else "number"
         raise ValueError(f"given {text!r}, expected a {number}") from None
-
-
-def field_name(part: str) -> str:
-    """What a part of a question is called on the page."""
-    return f"“{PARTS[part].setting.label}”" if part in FIELDS else outside(part)
 
 
 def also(asked: Question) -> str:
@@ -122,7 +108,6 @@ class Settings:
         texts = {part: str(field.value or "") for part, field in self.fields.items()}
         try:
             self.session.ask(**parts(self.session.state, texts))
+            self.waiting(False)
         except (ValueError, TypeError) as error:
             self.failed(f"{reworded(str(error), field_name).rstrip('.')}. {STANDS}")
-            return
-        self.waiting(False)

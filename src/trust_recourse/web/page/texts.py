@@ -3,36 +3,36 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from trust_recourse import Status
+import pandas as pd
+
+from trust_recourse import Feature, Result, Schema, Status
 from trust_recourse.answers import text
 from trust_recourse.io import wording
-from trust_recourse.web.page.question_panel import must_stay_missing
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from trust_recourse import Feature, Result, Schema
-    from trust_recourse.web.page.question_panel import PersonQuestion
+from trust_recourse.question.vocabulary import PARTS, outside
+from trust_recourse.web.page.question_panel import PersonQuestion, must_stay_missing
 
 ABOUT = (
     "All of this is about the model, not about the world: it says what the model would answer, not "
     "that a change is possible, easy or good, or that one thing causes another."
 )
 
+FIELDS = (  # parts of a question that have a field under Settings
+    "mode", "tolerance", "decision_threshold", "max_changes", "sparse", "cost", "min_radius",
+    "floor", "continuous", "survives", "plausible", "min_distance", "engine", "gap", "time_limit",
+    "node_limit", "n_trials", "random_state",
+)  # fmt: skip
+_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(?:[.,'’\s]\d{3})+")
 STANDS = "Until that is put right, the question stands as it was."
 
 
-def percent(confidence: float) -> str:
-    """A confidence to a tenth of a percent, rounded down so that none is shown that is not there.
-
-    >>> percent(0.7499), percent(0.57), percent(1.0)
-    ('74.9%', '57.0%', '100.0%')
-    """
-    return wording.percent(confidence)
+def field_name(part: str) -> str:
+    """What a part of a question is called on the page."""
+    return f"“{PARTS[part].setting.label}”" if part in FIELDS else outside(part)
 
 
 def percent_up(bound: float) -> str:
@@ -147,3 +147,9 @@ def doubt(feature: Feature, value: Any) -> str:
         return ""
     low, high = feature.bounds
     return "" if low <= value <= high else f"Expected {span(feature)}. Is this right?"
+
+
+def unmarked(typed: Any) -> str:
+    """A number without the marks between its thousands; empty if there are none."""
+    text = str(typed or "").strip()
+    return re.sub(r"[.,'’\s]", "", text) if _THOUSANDS.fullmatch(text) else ""
