@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -20,11 +19,6 @@ WORDS = {
     IsADirectoryError: "this is a folder, expected a file",
     PermissionError: "this may not be read or written by you",
 }
-
-
-Force = Annotated[
-    bool, typer.Option("--force", help="Overwrite files that are there; else a terminal asks.")
-]
 
 
 class InputError(ValueError):
@@ -57,10 +51,17 @@ def pair(flag: str, given: str, expected: str, example: str) -> tuple[str, str]:
     return name, value
 
 
-def can_be_written(path: Path | None, *read: Path | None, force: bool) -> None:
+def can_be_written(
+    path: Path | None,
+    *read: Path | None,
+    force: bool,
+    picture: bool = False,
+    document: bool = False,
+) -> None:
     """Refuse, before any work, a file that cannot be written, that is read itself, or is there.
 
-    A file that is there is overwritten by force, or if whoever sits at the terminal says so.
+    A file that is there is overwritten by force, or if whoever sits at the terminal says so. A
+    picture needs the package that draws it, a document a name that says what it is to be.
     """
     if path is None:
         return
@@ -73,24 +74,15 @@ def can_be_written(path: Path | None, *read: Path | None, force: bool) -> None:
     for other in read:
         if other is not None and path.exists() and other.exists() and path.samefile(other):
             raise InputError(f"{path}: that is what is read; give another name to write to")
-    if not path.exists() or force:
-        return
-    if output.at_terminal() and output.confirmed(f"{path} is there. Overwrite?"):
-        return
-    raise InputError(f"{path}: there is such a file; give another name, or --force to overwrite it")
-
-
-def can_be_drawn(path: Path | None, *read: Path | None, force: bool) -> None:
-    """Refuse, before any work, a picture that no package is there to draw."""
-    can_be_written(path, *read, force=force)
-    if path is not None and find_spec("matplotlib") is None:
+    asked = path.exists() and not force
+    if asked and not (output.at_terminal() and output.confirmed(f"{path} is there. Overwrite?")):
+        raise InputError(
+            f"{path}: there is such a file; give another name, or --force to overwrite it"
+        )
+    if picture and find_spec("matplotlib") is None:
         raise InputError(f"{path}: {absent('a picture', 'matplotlib', 'plot')}")
-
-
-def can_be_printed(path: Path | None, *read: Path | None, force: bool) -> None:
-    """Refuse, before any work, a document whose name does not say what it is to be."""
-    can_be_written(path, *read, force=force)
-    if path is not None and path.suffix.lower() not in (".html", ".htm", ".pdf", ".txt"):
+    ending = path.suffix.lower()
+    if document and ending not in (".html", ".htm", ".pdf", ".txt"):
         raise InputError(f"{path}: expected a name that ends in .html, .pdf or .txt")
-    if path is not None and path.suffix.lower() == ".pdf" and find_spec("typst") is None:
+    if document and ending == ".pdf" and find_spec("typst") is None:
         raise InputError(f"{path}: {absent('a PDF', 'typst', 'pdf')}")

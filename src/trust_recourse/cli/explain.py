@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from trust_recourse.cli import output
 from trust_recourse.cli import question_options as question
-from trust_recourse.cli.exit_codes import Force, can_be_drawn, can_be_printed
+from trust_recourse.cli.command import command, option
+from trust_recourse.cli.exit_codes import can_be_written
 from trust_recourse.cli.find import decision, what_is_known
-from trust_recourse.cli.options import command
 from trust_recourse.cli.report import Out
-from trust_recourse.cli.root import option
-
-if TYPE_CHECKING:
-    from trust_recourse import Result
 
 
 @command()
@@ -30,7 +26,7 @@ def explain(
     out: Out = None,
     png: Annotated[Path | None, option("Draw it; needs the extra `plot`.", "FILE.png")] = None,
     verbose: question.Verbose = False,
-    force: Force = False,
+    force: question.Force = False,
     json: question.Json = False,
 ) -> None:
     r"""Tell what each change, and each rule or tree of the model, adds from a person to an option.
@@ -51,10 +47,10 @@ def explain(
     from trust_recourse.answers.document import AnswerDocument
     from trust_recourse.answers.measurements import how_far
     from trust_recourse.io.files import write_whole
-    from trust_recourse.report.exports import explanation_paper
+    from trust_recourse.report.exports import explanation_figure, explanation_paper
 
-    can_be_printed(out, person.model, person.schema, person.data, force=force)
-    can_be_drawn(png, person.model, person.schema, person.data, force=force)
+    can_be_written(out, *person.files, force=force, document=True)
+    can_be_written(png, *person.files, force=force, picture=True)
     recourse, x = person.asked()
     with output.waiting("Searching"):
         result = asked.put(recourse, x)
@@ -71,7 +67,9 @@ def explain(
     if out is not None:
         explanation_paper(result, told).save(out)
     if png is not None:
-        write_whole(png, _picture(result, places))
+        from trust_recourse.answers.plot.picture import png as drawn
+
+        write_whole(png, drawn(explanation_figure(result, told)))
     if json:
         output.say_json(told.to_dict())
         return
@@ -79,22 +77,10 @@ def explain(
     if compare is None:
         console.print(str(told))
     else:
-        table = output.table("", *told.names)
-        for column in table.columns:
-            column.no_wrap, column.overflow = False, "fold"
+        heads = ("", *told.names)
+        table = output.table(*heads, fold=range(len(heads)))
         for name, *cells in told.words().itertuples():
             table.add_row(name, *cells)
         console.print(table)
         console.print(f"\n{told.sentence}\n\n{told.explanation}")
     output.wrote(out, png)
-
-
-def _picture(result: Result, asked: list[int]) -> bytes:
-    from trust_recourse.answers.plot import draw_duel, draw_waterfall, duel_info, waterfall_info
-    from trust_recourse.answers.plot.picture import png
-
-    first, *second = (result.explain(at) for at in asked)
-    duel = [draw_duel(duel_info(first, other)) for other in second]
-    ax = duel[0] if duel else draw_waterfall(waterfall_info(first))
-    figure: Any = ax.figure
-    return png(figure)

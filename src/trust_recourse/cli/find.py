@@ -12,13 +12,12 @@ from rich.console import Console
 
 from trust_recourse.cli import output
 from trust_recourse.cli import question_options as question
-from trust_recourse.cli.exit_codes import Force, InputError, can_be_written
-from trust_recourse.cli.options import command
-from trust_recourse.cli.root import option
+from trust_recourse.cli.command import command, flag, option
+from trust_recourse.cli.exit_codes import InputError, can_be_written
 from trust_recourse.question.vocabulary import PARTS, UNPROVED
 
 if TYPE_CHECKING:
-    from trust_recourse import Option, Recourse, Result
+    from trust_recourse import Recourse, Result
     from trust_recourse.answers.measurements import HowFar, Safety
     from trust_recourse.certificate import Certificate
 
@@ -36,15 +35,14 @@ def find(
         Path | None, option("Write the proof, for `trust-recourse verify`.", "FILE.json")
     ] = None,
     ranges: Annotated[
-        bool,
-        typer.Option("--ranges", help="Also tell from where to where the values of each may go."),
+        bool, flag("--ranges", "Also tell from where to where the values of each may go.")
     ] = False,
     save: Annotated[
         Path | None,
         option("Write the answers, for `letter`, `evidence` and `ledger promise`.", "FILE.json"),
     ] = None,
     verbose: question.Verbose = False,
-    force: Force = False,
+    force: question.Force = False,
     json: question.Json = False,
 ) -> None:
     r"""Find the least that a person must change to be accepted with a confidence you name.
@@ -80,7 +78,7 @@ def find(
     from trust_recourse.answers.measurements import how_far, safety
 
     for path in (certificate, save):
-        can_be_written(path, person.model, person.schema, person.data, force=force)
+        can_be_written(path, *person.files, force=force)
     if ranges and asked.given["survives"] is not None:
         raise InputError(
             "--ranges with --survives: ranges hold for the one model, not for those learnt anew; "
@@ -182,23 +180,20 @@ def _show(
     from trust_recourse.io.wording import AT_LEAST, distance, is_bound, significant
     from trust_recourse.question import option_name
 
+    schema = result.recourse.schema
     if result.options:
-        table = output.table(
-            "",
-            "asked for",
-            "change",
-            "confidence",
-            f"cost ({result.recourse.cost.words})",
-            "radius",
-            "robust",
-            text=3,
-        )
-        table.columns[2].no_wrap, table.columns[2].overflow = False, "fold"
+        cost = f"cost ({result.recourse.cost.words})"
+        heads = ("", "asked for", "change", "confidence", cost, "radius", "robust")
+        table = output.table(*heads, text=3, fold=(2,))
         for at, (option, (radius, noise)) in enumerate(zip(result.options, safe, strict=True)):
             reached = result.formatted(option.confidence, option.target)
             accepted = result.accepted(at)
+            changes = (
+                f"{schema[name].heading} {text.arrow(result, name, change)}"
+                for name, change in option.changes.items()
+            )
             table.add_row(
-                str(at + 1), option.target.words, words(result, option),
+                str(at + 1), option.target.words, "\n".join(changes) or "no change",
                 reached if accepted else f"{reached}\nstill refused", significant(option.cost),
                 distance(radius) if accepted else NONE, str(noise) if accepted else NONE,
             )  # fmt: skip
@@ -213,13 +208,14 @@ def _show(
             f"No further way was found{within} that leaves at least half of this as it is, and is "
             "no part of it."
         )
-    for at in range(len(result.options)):
+    places = range(len(result.options))
+    for at in places:
         if refusal := text.refusal(result, at):
             console.print(
                 f"{option_name(at).capitalize()} is {refusal}. There is no approval whose radius "
                 "could be measured."
             )
-    if any(map(result.accepted, range(len(result.options)))):
+    if any(map(result.accepted, places)):
         bound = f" {AT_LEAST}" if any(is_bound(each.radius) for each in safe) else ""
         sampled = "" if all(each.noise.exact for each in safe) else SAMPLED
         console.print(
@@ -239,16 +235,6 @@ def _show_ranges(console: Console, result: Result) -> None:
             console.print(f"Option {at + 1} holds within all of these ranges:")
             for name, span in range_words(result, at).items():
                 console.print(f"  {result.recourse.schema[name].heading}: {span}", soft_wrap=True)
-
-
-def words(result: Result, option: Option) -> str:
-    """The changes of an option in the person's own units, one a line."""
-    schema = result.recourse.schema
-    each = (
-        f"{schema[name].heading} {schema.describe(name, old)} → {schema.describe(name, new)}"
-        for name, (old, new) in option.changes.items()
-    )
-    return "\n".join(each) or "no change"
 
 
 def what_is_known(console: Console, result: Result, far: HowFar | None) -> None:

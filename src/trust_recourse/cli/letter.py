@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from trust_recourse.cli.exit_codes import Force, InputError, can_be_written, pair
+from trust_recourse.cli.command import argument, command, option, options_of
+from trust_recourse.cli.exit_codes import InputError, can_be_written, pair
 from trust_recourse.cli.fit import as_model_calls, learnt_from
-from trust_recourse.cli.ledger import Book
-from trust_recourse.cli.options import command, options_of
+from trust_recourse.cli.ledger import Answers, Book
 from trust_recourse.cli.output import say
-from trust_recourse.cli.question_options import TimeLimit, seconds, time_limit_met
+from trust_recourse.cli.question_options import Force, TimeLimit, seconds, time_limit_met
 from trust_recourse.cli.report import quiet
-from trust_recourse.cli.root import option
 from trust_recourse.io import clock
 from trust_recourse.io.fields import fields_of
 from trust_recourse.io.tables import read
@@ -31,18 +30,14 @@ if TYPE_CHECKING:
 
 Paper = TypeVar("Paper", "Letter", "Evidence")
 
+ASKED = fields_of(LetterRequest)
 ENDINGS = (".pdf", ".html", ".txt")
 FIELD = ("NAME=VALUE", "received=2026-11-02")
 FRONTIER = 10.0  # seconds for the frontier of an evidence report, at most
 
-Model = Annotated[
-    Path, typer.Argument(metavar="MODEL.safetensors", help="Written by `fit` or `import`.")
-]
-Answers = Annotated[
-    Path, typer.Argument(metavar="RESULT.json", help="Written by `find --save RESULT.json`.")
-]
+Model = Annotated[Path, argument("Written by `fit` or `import`.", "MODEL.safetensors")]
 Out = Annotated[
-    Path, typer.Option("--out", "-o", help="The file to write: .pdf, .html or .txt, by its ending.")
+    Path, option("The file to write: .pdf, .html or .txt, by its ending.", None, "--out", "-o")
 ]
 
 
@@ -76,7 +71,7 @@ class InstitutionOptions:
         )  # fmt: skip
 
 
-@options_of(LetterRequest, *(name for name in fields_of(LetterRequest) if name != "fields"))
+@options_of(LetterRequest, *(name for name in ASKED if name != "fields"))
 class LetterOptions(InstitutionOptions):
     """What is asked of a letter, as given on the line."""
 
@@ -86,12 +81,21 @@ class LetterOptions(InstitutionOptions):
 
     @property
     def request(self) -> LetterRequest:
-        """What is asked of the letter; days that are none are refused."""
-        given = {name: getattr(self, name) for name in fields_of(LetterRequest)}
+        """What is asked of the letter; days that are none are refused, before any work."""
+        from trust_recourse.report.letter.profiles import date
+
+        given = {name: getattr(self, name) for name in ASKED}
         typed = (pair("--field", each, *FIELD) for each in self.field or ())
         given |= {"fields": {name.strip(): value.strip() for name, value in typed}}
         given |= {"protected_reviewed": tuple(given["protected_reviewed"] or ())}
-        _days({"--valid-until": given["valid_until"], "--dated": given["dated"]})
+        for name in ("valid_until", "dated"):
+            flag, text = ASKED[name].flag, given[name]
+            try:
+                _ = text and date(flag, text)
+            except ValueError:
+                raise InputError(
+                    f"{flag} {text!r}: expected a day as year, month and day, such as 2099-01-31"
+                ) from None
         return LetterRequest(**given)
 
 
@@ -219,20 +223,6 @@ def letter(
         say(f"{name} is not among the reasons: the letter does not name it.", err=True)
 
 
-def _days(given: dict[str, str | None]) -> None:
-    """Refuse, before any work, days on the line that are none, or are written otherwise."""
-    from trust_recourse.report.letter.profiles import date
-
-    for flag, text in given.items():
-        try:
-            if text:
-                date(flag, text)
-        except ValueError:
-            raise InputError(
-                f"{flag} {text!r}: expected a day as year, month and day, such as 2099-01-31"
-            ) from None
-
-
 def _kept(book: Book, promise: str) -> Promise:
     """The promise of which a letter is to be written and recorded."""
     from trust_recourse.ledger.pseudonyms import Key
@@ -271,9 +261,7 @@ def evidence(
     reference: Annotated[
         Path | None, option("Other applicants, as `letter` compares the person with.", "ROWS")
     ] = None,
-    reasons: Annotated[
-        Method | None, option("How reasons are found, as for `letter`.", None)
-    ] = None,
+    reasons: Annotated[Method | None, option("How reasons are found, as for `letter`.")] = None,
     time_limit: TimeLimit = None,
     force: Force = False,
 ) -> None:
@@ -346,11 +334,7 @@ def _judged(
 
 
 def _write(
-    make: Callable[[Result], Paper],
-    model: Path,
-    result: Path,
-    out: Path,
-    force: bool,
+    make: Callable[[Result], Paper], model: Path, result: Path, out: Path, force: bool
 ) -> Paper:
     """Read the answers, make the document and write it."""
     from trust_recourse import Recourse, load

@@ -60,7 +60,7 @@ def explanation_paper(result: Result, told: Explanation | Comparison) -> Paper:
     if isinstance(told, Comparison):
         said += [Text(clean(told.sentence)), _table(told.words())]
     words = f"From {why.start.name} to {why.end.name}, {why.by} by {why.by}."
-    picture = _drawn(lambda: _figure(result, told), words)
+    picture = _drawn(lambda: explanation_figure(result, told), words)
     said += _explained(why, picture)
     return _paper("Why the model would say yes", [*said, Text(ABOUT, small=True)])
 
@@ -85,7 +85,8 @@ def _explained(why: Explanation, picture: Iterator[Block]) -> Iterator[Block]:
         yield ListBlock(support)
 
 
-def _figure(result: Result, told: Explanation | Comparison) -> Figure:
+def explanation_figure(result: Result, told: Explanation | Comparison) -> Figure:
+    """The picture of why an option works, or of two options beside each other."""
     from trust_recourse.answers.plot import draw_duel, draw_waterfall, duel_info, waterfall_info
 
     if not isinstance(told, Comparison):
