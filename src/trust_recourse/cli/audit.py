@@ -107,7 +107,7 @@ def audit(
 
 def _name(folder: Path, given: str) -> str:
     """The column that is meant: one of the folder, or a feature by its label."""
-    from trust_recourse.population.audit.audit_folder import BatchFolder
+    from trust_recourse.population.batch.batch_folder import BatchFolder
 
     opened = BatchFolder.read(folder)
     labels = {feature.title for feature in opened.schema} - {*opened.kept}

@@ -27,20 +27,17 @@ class InputError(ValueError):
 
 @contextmanager
 def friendly_errors() -> Iterator[None]:
-    """Around a command: tell what is wrong with what it was given, and end with 2."""
+    """Around a command: print what is wrong with what it was given, and end with 2."""
     try:
         yield
     except (ValueError, OSError, ModuleNotFoundError) as error:
-        output.say(_sentence(error), err=True)
+        told = str(error)
+        if isinstance(error, OSError) and type(error) in WORDS and error.filename:
+            told = f"{error.filename}: {WORDS[type(error)]}"
+        elif type(error) is ValueError:  # which has the names of Python
+            told = reworded(told, lambda part: PARTS[part].flag if part in PARTS else f"--{part}")
+        output.say(told, err=True)
         raise typer.Exit(2) from None
-
-
-def _sentence(error: Exception) -> str:
-    if isinstance(error, OSError) and type(error) in WORDS and error.filename:
-        return f"{error.filename}: {WORDS[type(error)]}"
-    if type(error) is not ValueError:
-        return str(error)
-    return reworded(str(error), lambda part: PARTS[part].flag if part in PARTS else f"--{part}")
 
 
 def pair(flag: str, given: str, expected: str, example: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""`trust-recourse find`: the least a person must change to be accepted."""
+"""`trust-recourse find` and `explain`: the least a person must change, and why it would work."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from trust_recourse.cli import output
 from trust_recourse.cli import question_options as question
 from trust_recourse.cli.command import command, flag, option
 from trust_recourse.cli.exit_codes import InputError, can_be_written
+from trust_recourse.cli.report import Out
 from trust_recourse.question.vocabulary import PARTS, UNPROVED
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def find(
     """
     from trust_recourse.answers.document import AnswerDocument, ranges_of
     from trust_recourse.answers.measurements import how_far, safety
+    from trust_recourse.report.model.sentinel_rows import codes_read
 
     for path in (certificate, save):
         can_be_written(path, *person.files, force=force)
@@ -85,7 +87,8 @@ def find(
             "ask for one of them"
         )
     recourse, x = person.asked()
-    _doubt(recourse, x)
+    for each in codes_read(recourse.schema, recourse.schema.encode(x)):
+        output.say(f"Suspicion: {each.sentence}", err=True)
     if certificate is not None:
         _must_be_certifiable(recourse, asked)
     with output.waiting("Searching"):
@@ -124,6 +127,77 @@ def find(
     raise typer.Exit(0 if answered and not unproved else 1)
 
 
+@command()
+def explain(
+    person: question.PersonOptions,
+    asked: question.QuestionOptions,
+    option: Annotated[int, option("Which option of `find` to explain, from 1.", "K", min=1)] = 1,
+    compare: Annotated[
+        tuple[int, int] | None, option("Set two options beside each other instead.", "K K")
+    ] = None,
+    out: Out = None,
+    png: Annotated[Path | None, option("Draw it; needs the extra `plot`.", "FILE.png")] = None,
+    verbose: question.Verbose = False,
+    force: question.Force = False,
+    json: question.Json = False,
+) -> None:
+    r"""Tell what each change, and each rule or tree of the model, adds from a person to an option.
+
+    The options are those of `trust-recourse find` with the same person and confidences, counted
+    from 1 in its order.
+
+    It ends with 0 when there is something to explain, with 1 if no option was found, and with 2 if
+    something given is not right.
+
+    For example:
+
+        trust-recourse explain model.safetensors --data patients.csv --row 9
+
+        trust-recourse explain model.safetensors --data patients.csv --row 9 \
+            --confidence 0.6 --confidence 0.7 --compare 1 2 --out why.html
+    """
+    from trust_recourse.answers.document import AnswerDocument
+    from trust_recourse.answers.measurements import how_far
+    from trust_recourse.io.files import write_whole
+    from trust_recourse.report.exports import explanation_figure, explanation_paper
+
+    can_be_written(out, *person.files, force=force, document=True)
+    can_be_written(png, *person.files, force=force, picture=True)
+    recourse, x = person.asked()
+    with output.waiting("Searching"):
+        result = asked.put(recourse, x)
+    console = output.console()
+    if not result.options:
+        far = how_far(result)
+        if json:
+            output.say_json(AnswerDocument.of(result, far=far).to_dict())
+        else:
+            what_is_known(console, result, far)
+        raise typer.Exit(1)
+    places = [question.place_of(result, each) for each in compare or (option,)]
+    told: Any = result.explain(*places) if compare is None else result.compare(*places)
+    if out is not None:
+        explanation_paper(result, told).save(out)
+    if png is not None:
+        from trust_recourse.answers.plot.picture import png as drawn
+
+        write_whole(png, drawn(explanation_figure(result, told)))
+    if json:
+        output.say_json(told.to_dict())
+        return
+    console.print(decision(result, person, verbose=verbose))
+    if compare is None:
+        console.print(str(told))
+    else:
+        heads = ("", *told.names)
+        table = output.table(*heads, fold=range(len(heads)))
+        for name, *cells in told.words().itertuples():
+            table.add_row(name, *cells)
+        console.print(table)
+        console.print(f"\n{told.sentence}\n\n{told.explanation}")
+    output.wrote(out, png)
+
+
 def _proof(
     result: Result, wanted: Path | None, limit: float | None
 ) -> tuple[Certificate | None, str]:
@@ -137,14 +211,6 @@ def _proof(
     except TimeoutError:
         met = question.time_limit_met(limit or 0.0, "search for the proof")
         return None, f"not written. The {met}."
-
-
-def _doubt(recourse: Recourse, x: dict[str, Any]) -> None:
-    """Say on the side which values of a person look like codes for missing."""
-    from trust_recourse.report.model.sentinel_rows import codes_read
-
-    for each in codes_read(recourse.schema, recourse.schema.encode(x)):
-        output.say(f"Suspicion: {each.sentence}", err=True)
 
 
 def _must_be_certifiable(recourse: Recourse, asked: question.QuestionOptions) -> None:

@@ -222,13 +222,9 @@ def serve(
     listener = listen(host, port)
     classes = " or ".join(map(str, recourse.model.classes_.tolist()))
     wanted = f"the class wanted is {recourse.wanted}, of {classes}"
-    address = f"http://{_written(host)}:{listener.getsockname()[1]}"
+    address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
     say(f"{service.model}: {wanted}" + ("" if service.wanted else "; --wanted names another"))
     say(f"{address}{'' if service.page else '/docs'}   (end it with Ctrl+C)")
     if notice:
         say(notice, err=True)
     run(service, listener, workers)
-
-
-def _written(host: str) -> str:
-    return f"[{host}]" if ":" in host else host

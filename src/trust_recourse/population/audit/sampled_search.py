@@ -19,15 +19,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from trust_recourse.answers.recourse import Recourse
-from trust_recourse.answers.result import Result
 from trust_recourse.certificate import cost_parts
 from trust_recourse.io.progress import Progress
+from trust_recourse.io.scalars import Ints, plain
 from trust_recourse.models.readers.read_model import as_read
-from trust_recourse.population.audit.audit_folder import OWN, BatchFolder
 from trust_recourse.population.audit.counts import NONE, REACHED, STATUSES, people_of
-from trust_recourse.population.audit.groups import Grouping, Ints, meant
+from trust_recourse.population.audit.groups import Grouping, meant
 from trust_recourse.population.audit.intervals import Estimate, mean_cost, share
-from trust_recourse.question import Option, Question
+from trust_recourse.population.batch.batch_folder import OWN, BatchFolder
+from trust_recourse.question import Question, Target
 from trust_recourse.question.cost import Cost
 
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
@@ -121,9 +121,12 @@ class Asking:
     def frontier(self, x: Mapping[str, Any]) -> list[_Answer]:
         """What each confidence costs one person."""
         result = self.recourse.ask(dict(x), replace(self.question, confidence=tuple(self.levels)))
+        costs: dict[Target, float] = {}
+        for option in result.options:
+            costs.setdefault(option.target, option.cost)
         return [
-            _Answer(str(status), _cost(result, at))
-            for at, status in enumerate(result.status.values())
+            _Answer(str(status), costs.get(target, np.nan))
+            for target, status in result.status.items()
         ]
 
     def opens(self, x: Mapping[str, Any]) -> tuple[list[str], bool]:
@@ -155,12 +158,6 @@ def _asked_cost(folder: BatchFolder, cost: Cost | None) -> Cost:
             f"{folder.path}: was made with another cost than {cost!r}; give the cost of the batch"
         )
     return cost
-
-
-def _cost(result: Result, at: int) -> float:
-    target = list(result.status)[at]
-    first: Option | None = next((o for o in result.options if o.target == target), None)
-    return np.nan if first is None else first.cost
 
 
 def deepened(
@@ -294,6 +291,6 @@ def _people(folder: BatchFolder, rows: set[int]) -> dict[int, dict[str, Any]]:
     for frame in folder.frames(["row", *(OWN + name for name in names)]):
         wanted = frame[frame["row"].isin(rows)]
         for record in wanted.to_dict("records"):
-            own = {name: meant(record[OWN + name], folder.schema[name]) for name in names}
+            own = {name: meant(plain(record[OWN + name]), folder.schema[name]) for name in names}
             found[int(record["row"])] = own
     return found

@@ -17,8 +17,8 @@ from distributed import Client, KilledWorker, as_completed
 from distributed.comm.core import CommClosedError
 
 from trust_recourse.population.batch.batch_folder import BatchError
-from trust_recourse.population.batch.people import Part
 from trust_recourse.population.batch.run import AHEAD, Answered, PartWork, answered
+from trust_recourse.population.batch.source_tables import Part
 
 RETRIES = 3
 TALKATIVE = ("distributed", "distributed.client", "tornado.application", "asyncio")

@@ -26,9 +26,8 @@ from trust_recourse.population.batch.batch_folder import (
     Folder,
     check,
     refuse_foreign,
-    told_of,
 )
-from trust_recourse.population.batch.people import Part, Population, people
+from trust_recourse.population.batch.source_tables import Part, Population, people
 from trust_recourse.question import Question
 
 if TYPE_CHECKING:
@@ -84,8 +83,7 @@ def run(
     """
     job = Job.of(recourse, question, radius=radius, merge=merge)
     jobs = _jobs(n_jobs)
-    _refuse_within(Path(source), Path(out))
-    refuse_foreign(Path(out))
+    refuse_foreign(Path(out), Path(source))
     found = people(source, rows_per_part)
     kept = _kept(found, job, id, keep)
     found.refuse_absent(recourse.schema.names, recourse.schema)
@@ -101,29 +99,14 @@ def run(
             from trust_recourse.population.batch.cluster import on_cluster
 
             answers = on_cluster(client, work, parts)
-        _write_all(folder, found, missing, answers, tell)
+        rows = {span.number: span.rows for span in found.spans}
+        done = found.rows - sum(rows[number] for number in missing)
+        for number, content in answers:
+            folder.write(number, content)
+            done += rows[number]
+            if tell is not None:
+                tell(done, found.rows)
     return check(out)
-
-
-def _refuse_within(source: Path, out: Path) -> None:
-    if source.is_dir() and out.resolve().is_relative_to(source.resolve()):
-        raise BatchError(f"{out}: is in the folder that is read; give another folder to write to")
-
-
-def _write_all(
-    folder: Folder,
-    found: Population,
-    missing: set[int],
-    answers: Iterator[Answered],
-    tell: Callable[[int, int], None] | None,
-) -> None:
-    rows, of = {span.number: span.rows for span in found.spans}, found.rows
-    done = of - sum(rows[number] for number in missing)
-    for number, content in answers:
-        folder.write(number, content)
-        done += rows[number]
-        if tell is not None:
-            tell(done, of)
 
 
 def _jobs(n_jobs: int | None) -> int:
@@ -180,7 +163,12 @@ def _manifest(
         "plausible": getattr(job.question.plausible, "fingerprint", None),  # rows and settings
         "radius": job.radius,
         "merge": job.merge,
-        "input": told_of(found),
+        "input": {
+            "path": str(found.path),
+            "bytes": found.size,
+            "sha256": found.sha256,
+            "rows": found.rows,
+        },
         "id": id,
         "keep": kept,
         "rows_per_part": rows_per_part,
@@ -221,7 +209,11 @@ def answered(part: Part, work: PartWork) -> bytes:
         "row": pa.array(range(part.first, part.first + part.rows), pa.int64()),
         **_kept_columns(part, work.kept),
         **{
-            name: pa.array(answers[name], type=_arrow(of), from_pandas=True)
+            name: pa.array(
+                answers[name],
+                type=pa.type_for_alias("int64" if of == "bigint" else of),
+                from_pandas=True,
+            )
             for name, of in job.columns.items()
         },
     }
@@ -240,13 +232,6 @@ def _kept_columns(part: Part, kept: pa.Schema) -> dict[str, Any]:
     places = [None if at in part.problems else next(readable) for at in range(part.rows)]
     taken = part.table.select(kept.names).take(pa.array(places, pa.int64()))
     return dict(zip(taken.column_names, taken.columns, strict=True))
-
-
-def _arrow(of: str) -> Any:
-    import pyarrow as pa
-
-    named = {"bigint": pa.int64(), "double": pa.float64(), "boolean": pa.bool_()}
-    return named.get(of, pa.string())
 
 
 # ---------------------------------------------------------------- on this machine

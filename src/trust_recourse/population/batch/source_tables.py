@@ -35,7 +35,7 @@ from trust_recourse.schema.errors import refuse_repeated
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BLOCK = 1 << 20
+Stamp = tuple[int, int]  # what changes about a file when somebody writes it: its size and its time
 
 
 class PartSpan(NamedTuple):
@@ -96,7 +96,7 @@ class Population:
     @property
     def size(self) -> int:
         """Its size in bytes."""
-        return sum(stamp.size for stamp in self.stamps.values())
+        return sum(size for size, _ in self.stamps.values())
 
     def refuse_absent(self, columns: Sequence[str], schema: Schema | None = None) -> None:
         """Refuse columns that the input has not; of a schema's, with how one is derived."""
@@ -123,30 +123,19 @@ class Population:
                 coming = _parquet_parts(file, group, list(spans), columns)
             try:
                 for part in coming:
-                    self._refuse_changed(file)
+                    if _stamp(file) != self.stamps[file]:
+                        raise TableError(
+                            f"{file}: was changed while it was read; let nobody write it, and "
+                            "start again with another folder of answers"
+                        )
                     yield part
             except OSError as error:
                 raise TableError(f"{file}: cannot be read any more ({error})") from None
 
-    def _refuse_changed(self, file: Path) -> None:
-        """Refuse a file that is not as it was when its rows were counted."""
-        if _stamp(file) != self.stamps[file]:
-            raise TableError(
-                f"{file}: was changed while it was read; let nobody write it, and start again with "
-                "another folder of answers"
-            )
-
-
-class Stamp(NamedTuple):
-    """What changes about a file when somebody writes it."""
-
-    size: int
-    changed: int  # in nanoseconds
-
 
 def _stamp(file: Path) -> Stamp:
     known = file.stat()
-    return Stamp(known.st_size, known.st_mtime_ns)
+    return known.st_size, known.st_mtime_ns
 
 
 def people(path: str | os.PathLike[str], rows_per_part: int) -> Population:
@@ -193,15 +182,10 @@ def _parquet(source: Path, files: list[Path], most: int) -> Population:
                 spans.append(PartSpan(len(spans), file, first, many, group, skip))
                 first += many
         if source.is_dir():
-            digest.update(f"{file.name} {stamps[file].size}\n".encode())
-        _hash_into(digest, file)
+            digest.update(f"{file.name} {stamps[file][0]}\n".encode())
+        with file.open("rb") as content:
+            hashlib.file_digest(content, lambda: digest)
     return Population(source, tuple(spans), pa.schema(types), stamps, digest.hexdigest())
-
-
-def _hash_into(digest: Any, file: Path) -> None:
-    with file.open("rb") as source:
-        while block := source.read(BLOCK):
-            digest.update(block)
 
 
 def _parquet_parts(
@@ -305,21 +289,15 @@ def _span(path: Path, before: list[PartSpan], row: int, begin: Record) -> PartSp
 
 
 def _csv_parts(source: Population, spans: list[PartSpan], columns: Sequence[str]) -> Iterator[Part]:
+    import pyarrow as pa
+
+    places = [source.names.index(name) for name in columns]
     for span in spans:
         with Lines(span.file, span.skip, span.line) as lines:
             coming = records(lines, source.separator, len(source.names))
             taken = list(islice(coming, span.rows))
-        yield _csv_part(source, span, taken, columns)
-
-
-def _csv_part(
-    source: Population, span: PartSpan, records: list[Record], columns: Sequence[str]
-) -> Part:
-    import pyarrow as pa
-
-    good = [record.cells for record in records if record.problem is None]
-    problems = {at: r.problem for at, r in enumerate(records) if r.problem is not None}
-    places = [source.names.index(name) for name in columns]
-    cells = [pa.array([row[place] for row in good], pa.string()) for place in places]
-    table = pa.Table.from_arrays(cells, names=list(columns)) if good else None
-    return Part(span.number, span.first, span.rows, table, problems, source.separator)
+        good = [record.cells for record in taken if record.problem is None]
+        problems = {at: r.problem for at, r in enumerate(taken) if r.problem is not None}
+        cells = [pa.array([row[place] for row in good], pa.string()) for place in places]
+        table = pa.Table.from_arrays(cells, names=list(columns)) if good else None
+        yield Part(span.number, span.first, span.rows, table, problems, source.separator)
