@@ -8,7 +8,7 @@ from importlib import import_module
 from trust_recourse.cli.command import app as app
 
 for _name in (
-    "audit", "batch", "doctor", "examples", "find", "fit", "frontier", "importing",
-    "ledger", "letter", "report", "schema", "serve", "verify",
+    "audit", "batch", "doctor", "examples", "find", "fit", "frontier_command", "importing",
+    "ledger_commands", "letter", "report", "schema", "serve", "verify",
 ):  # fmt: skip
     import_module(f"{__name__}.{_name}")

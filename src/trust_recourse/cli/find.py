@@ -317,8 +317,12 @@ def what_is_known(console: Console, result: Result, far: HowFar | None) -> None:
             console.print(f"  {sentence}")
         if status == "not_found" and target not in result.survival and not proves:
             console.print("  Give it more --trials.")
-    for sentence in question.limits_met(result):
-        console.print(sentence)
+    for target, limit in result.ended_by.items():
+        given = getattr(result.question, limit)
+        ended = f"--node-limit {given} ended the search; raise it to go on."
+        if limit == "time_limit":
+            ended = f"the {question.time_limit_met(given)}."
+        console.print(f"{target.words}: {ended}")
     if result.note:
         console.print(f"Note: {result.note}.", soft_wrap=True)
     if far is None:

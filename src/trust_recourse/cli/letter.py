@@ -13,7 +13,7 @@ import typer
 from trust_recourse.cli.command import argument, command, option, options_of
 from trust_recourse.cli.exit_codes import InputError, can_be_written, pair
 from trust_recourse.cli.fit import as_model_calls, learnt_from
-from trust_recourse.cli.ledger import Answers, Book
+from trust_recourse.cli.ledger_commands import Answers, Book
 from trust_recourse.cli.output import say
 from trust_recourse.cli.question_options import Force, TimeLimit, seconds, time_limit_met
 from trust_recourse.cli.report import quiet

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -257,16 +256,6 @@ def seconds(given: float | None) -> float | None:
 def unlimited(given: float | None) -> float | None:
     """A time limit as Python has it, where `inf` is no limit."""
     return None if given == math.inf else given
-
-
-def limits_met(result: Result) -> Iterator[str]:
-    """A sentence for each target whose search a limit ended."""
-    for target, limit in result.ended_by.items():
-        given = getattr(result.question, limit)
-        if limit == "time_limit":
-            yield f"{target.words}: the {time_limit_met(given)}."
-        else:
-            yield f"{target.words}: --node-limit {given} ended the search; raise it to go on."
 
 
 def time_limit_met(given: float, search: str = "search") -> str:

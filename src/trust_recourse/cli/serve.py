@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from trust_recourse.cli import question_options as question
 from trust_recourse.cli.command import command, option
 from trust_recourse.cli.exit_codes import InputError
-from trust_recourse.cli.ledger import said_if_new
+from trust_recourse.cli.ledger_commands import said_if_new
 from trust_recourse.cli.letter import InstitutionOptions
 from trust_recourse.cli.output import say
 from trust_recourse.io.files import read_secret

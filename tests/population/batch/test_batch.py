@@ -717,7 +717,7 @@ def test_no_byte_of_the_answers_changes_unseen(recourse, file, tmp_path):
             assert alike(good, batch.read(out))
         except BatchError:
             seen += 1
-            assert folder.Folder(out, {}).missing((span,)) == {0}
+            assert folder.Folder(out).missing((span,)) == {0}
     assert seen > 20
 
 

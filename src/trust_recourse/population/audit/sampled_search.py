@@ -65,13 +65,6 @@ class Sampled:
     unsure: Some  # a limit ended a search, and no other constraint was found that would
 
 
-class _Answer(NamedTuple):
-    """What is said for one person and one confidence."""
-
-    status: str
-    cost: float
-
-
 @dataclass(frozen=True, eq=False)
 class Asking:
     """The model with the question of the batch."""
@@ -118,16 +111,14 @@ class Asking:
         own = self.question.confidence
         return sorted({level for level in (*LEVELS, *own) if level >= least})
 
-    def frontier(self, x: Mapping[str, Any]) -> list[_Answer]:
-        """What each confidence costs one person."""
+    def frontier(self, x: Mapping[str, Any]) -> list[tuple[str, float]]:
+        """The status of each confidence for one person, and what it costs them."""
         result = self.recourse.ask(dict(x), replace(self.question, confidence=tuple(self.levels)))
         costs: dict[Target, float] = {}
         for option in result.options:
             costs.setdefault(option.target, option.cost)
-        return [
-            _Answer(str(status), costs.get(target, np.nan))
-            for target, status in result.status.items()
-        ]
+        found = result.status.items()
+        return [(str(status), costs.get(target, np.nan)) for target, status in found]
 
     def opens(self, x: Mapping[str, Any]) -> tuple[list[str], bool]:
         """The constraints of which one, lifted, would be enough; and whether all were decided."""
@@ -194,7 +185,7 @@ def deepened(
 
 def _sampled(
     name: str,
-    curves: Sequence[Sequence[_Answer]],
+    curves: Sequence[Sequence[tuple[str, float]]],
     ways: Sequence[tuple[list[str], bool]],
     lifted: Collection[str],
     levels: Sequence[float],
@@ -204,12 +195,10 @@ def _sampled(
     steps = []
     for at, level in enumerate(levels):
         answers = [curve[at] for curve in curves]
-        reach = sum(answer.status in REACHED for answer in answers)
-        none = sum(answer.status in NONE for answer in answers)
-        n = len(answers)
-        values, times = np.unique(
-            np.array([a.cost for a in answers if a.status in REACHED]), return_counts=True
-        )
+        costs = [cost for status, cost in answers if status in REACHED]
+        none = sum(status in NONE for status, _ in answers)
+        n, reach = len(answers), len(costs)
+        values, times = np.unique(np.array(costs), return_counts=True)
         steps.append(
             SampledStep(
                 level, share(reach, n, draws, rng), share(none, n, draws, rng),
@@ -254,9 +243,8 @@ def _drawn(
             table = pd.concat([*found, table])
             least = [_first(table, sample), _first(table[table["stuck"]], sample)]
             found[:] = [pd.concat(least).drop_duplicates("row")]
-    refused = [_first(table, sample) for (table,) in kept]
-    stuck = [_first(table[table["stuck"]], sample) for (table,) in kept]
-    return [*map(_by_group, refused)], [*map(_by_group, stuck)]
+    refused = [_by_group(_first(table, sample)) for (table,) in kept]
+    return refused, [_by_group(_first(table[table["stuck"]], sample)) for (table,) in kept]
 
 
 def _first(table: pd.DataFrame, sample: int) -> pd.DataFrame:
@@ -265,8 +253,8 @@ def _first(table: pd.DataFrame, sample: int) -> pd.DataFrame:
 
 
 def _by_group(table: pd.DataFrame) -> _Sample:
-    codes = table["group"].unique().tolist()
-    return {code: table["row"][table["group"] == code].tolist() for code in codes}
+    groups, rows = table["group"], table["row"]
+    return {code: rows[groups == code].tolist() for code in groups.unique().tolist()}
 
 
 def _score(rows: Ints, seed: int) -> NDArray[np.uint64]:

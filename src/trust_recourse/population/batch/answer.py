@@ -244,14 +244,5 @@ def _type_of(feature: Feature) -> str:
 
 def _frame(rows: list[dict[str, Any]], columns: dict[str, str], index: Any) -> pd.DataFrame:
     """Rows as columns of stated types, the same whether or not a column has blanks."""
-    return pd.DataFrame(
-        {name: _column([row.get(name) for row in rows], of) for name, of in columns.items()},
-        index=index,
-    )
-
-
-def _column(values: list[Any], of: str) -> Any:
-    if of == "string":
-        values = [None if value is None else str(value) for value in values]
-    given: Any = pd.array
-    return given(values, dtype=PANDAS[of])
+    frame = pd.DataFrame(rows, columns=list(columns), index=index, dtype=object)
+    return frame.astype({name: PANDAS[of] for name, of in columns.items()})

@@ -54,33 +54,29 @@ class Folder:
     """Where the answers to one question about one input are written."""
 
     path: Path
-    manifest: dict[str, Any]
 
     @classmethod
     @contextlib.contextmanager
-    def held(cls, path: str | os.PathLike[str], manifest: dict[str, Any]) -> Iterator[Folder]:
+    def held(cls, path: str | os.PathLike[str], asked: dict[str, Any]) -> Iterator[Folder]:
         """Begin a folder, or go on with one if just the same was asked there of the same people.
 
         A second process is kept from it meanwhile; one that was killed keeps nobody.
         """
-        folder = cls(Path(path), manifest)
+        folder = cls(Path(path))
         with _writable(folder.path):
             folder.path.mkdir(parents=True, exist_ok=True)
             lock = os.open(folder.path / ".lock", os.O_CREAT | os.O_RDWR)
         try:
             _lock(lock, folder.path)
-            folder._begin()
+            for beside in folder.path.glob(".*.tmp"):  # of a process that was killed as it wrote
+                beside.unlink()
+            if (folder.path / MANIFEST).exists():
+                _refuse_another(folder.path, manifest(folder.path), asked)
+            else:
+                folder.write(MANIFEST, json.dumps(asked, ensure_ascii=False, indent=1).encode())
             yield folder
         finally:
             os.close(lock)
-
-    def _begin(self) -> None:
-        for beside in self.path.glob(".*.tmp"):  # of a process that was killed as it wrote
-            beside.unlink()
-        if (self.path / MANIFEST).exists():
-            _refuse_another(self.path, manifest(self.path), self.manifest)
-            return
-        self._write(MANIFEST, json.dumps(self.manifest, ensure_ascii=False, indent=1).encode())
 
     def missing(self, spans: tuple[PartSpan, ...]) -> set[int]:
         """The numbers of the parts that are not there, damaged, or without just their rows."""
@@ -94,11 +90,8 @@ class Folder:
                 found.add(span.number)
         return found
 
-    def write(self, number: int, content: bytes) -> None:
-        """Write one part, whole or not at all."""
-        self._write(part_name(number), content)
-
-    def _write(self, name: str, content: bytes) -> None:
+    def write(self, name: str, content: bytes) -> None:
+        """Write one file, whole or not at all."""
         try:
             write_whole(self.path / name, content)
         except OSError as error:

@@ -25,6 +25,7 @@ from trust_recourse.population.batch.batch_folder import (
     BatchError,
     Folder,
     check,
+    part_name,
     refuse_foreign,
 )
 from trust_recourse.population.batch.source_tables import Part, Population, people
@@ -102,7 +103,7 @@ def run(
         rows = {span.number: span.rows for span in found.spans}
         done = found.rows - sum(rows[number] for number in missing)
         for number, content in answers:
-            folder.write(number, content)
+            folder.write(part_name(number), content)
             done += rows[number]
             if tell is not None:
                 tell(done, found.rows)

@@ -19,7 +19,6 @@ import pandas as pd
 
 from trust_recourse.io.tables import (
     Lines,
-    Record,
     TableError,
     by_feature,
     first_line,
@@ -269,23 +268,14 @@ def _csv(path: Path, most: int) -> Population:
     spans: list[PartSpan] = []
     with Lines(path) as lines:
         coming = records(lines, separator)
-        begin, names = first_line(path, coming)
-        row = 0
-        for record in coming:
-            row += 1
-            if row % most == 0:
-                spans.append(_span(path, spans, row, begin))
-                begin = record
-        if not spans or spans[-1].first + spans[-1].rows < row:
-            spans.append(_span(path, spans, row, begin))
-    kept, columns = tuple(spans if row else ()), pa.schema(dict.fromkeys(names, pa.string()))
-    return Population(path, kept, columns, {path: stamp}, lines.digest.hexdigest(), separator)
-
-
-def _span(path: Path, before: list[PartSpan], row: int, begin: Record) -> PartSpan:
-    """The part up to this row, which begins where the record before it ended."""
-    first = before[-1].first + before[-1].rows if before else 0
-    return PartSpan(len(before), path, first, row - first, skip=begin.end, line=begin.line)
+        before, names = first_line(path, coming)
+        first = 0
+        while part := [*islice(coming, most)]:  # it begins where the record before it ended
+            many, skip, line = len(part), before.end, before.line
+            spans.append(PartSpan(len(spans), path, first, many, skip=skip, line=line))
+            first, before = first + many, part[-1]
+    columns, digest = pa.schema(dict.fromkeys(names, pa.string())), lines.digest.hexdigest()
+    return Population(path, tuple(spans), columns, {path: stamp}, digest, separator)
 
 
 def _csv_parts(source: Population, spans: list[PartSpan], columns: Sequence[str]) -> Iterator[Part]:
