@@ -759,7 +759,7 @@ def test_by_a_plausibility_test_the_model_is_not_asked_again(loans, tmp_path):
 def batched(loans, asked, place):
     """What a batch writes of some people who are asked about so."""
     folder = BatchFolder.read(loans[0] / "answers")
-    X = pd.read_parquet(folder.parts[0]).head(12)[[f"from.{n}" for n in folder.schema.names]]
+    X = pd.read_parquet(folder.path / "part-00000.parquet").head(12)[[f"from.{n}" for n in folder.schema.names]]
     X.columns = list(folder.schema.names)
     X.to_parquet(place / "people.parquet", index=False)
     schema = folder.schema.update("income", upper=99)

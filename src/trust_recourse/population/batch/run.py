@@ -7,6 +7,7 @@ import itertools
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -235,6 +236,27 @@ def _kept_columns(part: Part, kept: pa.Schema) -> dict[str, Any]:
     return dict(zip(taken.column_names, taken.columns, strict=True))
 
 
+def in_turn(
+    parts: Iterator[Part],
+    held: dict[int, Part],
+    room: Callable[[], int],
+    submit: Callable[[Part], Any],
+    done: Callable[[Iterable[Any]], Iterable[Any]],
+) -> Iterator[Answered]:
+    """Answers as they come from workers, with at most so many parts `held` by them at a time."""
+    numbers: dict[Any, int] = {}
+    while True:
+        while len(held) < room() and (part := next(parts, None)) is not None:
+            held[part.number] = part
+            numbers[submit(part)] = part.number
+        if not held:
+            return
+        for future in done(numbers):
+            content, number = future.result(), numbers.pop(future)
+            del held[number]
+            yield number, content
+
+
 # ---------------------------------------------------------------- on this machine
 
 
@@ -243,19 +265,28 @@ def locally(work: PartWork, parts: Iterable[Part], n_jobs: int) -> Iterator[Answ
 
     A worker that dies takes the others with it: what they had is given to new ones.
     """
-    from joblib.externals.loky import BrokenProcessPool
+    from concurrent.futures import FIRST_COMPLETED, wait
+
+    from joblib.externals.loky import BrokenProcessPool, ProcessPoolExecutor
 
     if n_jobs == 1:
         yield from ((part.number, answered(part, work)) for part in parts)
         return
-    coming, open_, deaths = iter(parts), dict[int, Part](), 0
+    coming, deaths = iter(parts), 0
     while True:
+        held: dict[int, Part] = {}
+        pool = ProcessPoolExecutor(n_jobs, initializer=_begin, initargs=(work, os.getpid()))
+        submit = partial(pool.submit, _answered_here)
         try:
-            for number, content in _by_processes(work, coming, open_, n_jobs):
+            for each in in_turn(
+                coming, held, lambda: AHEAD * n_jobs, submit,
+                lambda futures: wait(futures, return_when=FIRST_COMPLETED).done,
+            ):  # fmt: skip
                 deaths = 0
-                yield number, content
+                yield each
             return
         except BrokenProcessPool as error:
+            coming = itertools.chain(held.values(), coming)
             deaths += 1
             if deaths > DEATHS:
                 raise BatchError(
@@ -263,35 +294,8 @@ def locally(work: PartWork, parts: Iterable[Part], n_jobs: int) -> Iterator[Answ
                     "there too little memory? Give fewer processes or fewer rows to a part, then "
                     "start the same again: what is there is kept"
                 ) from None
-
-
-def _by_processes(
-    work: PartWork, coming: Iterator[Part], open_: dict[int, Part], n_jobs: int
-) -> Iterator[Answered]:
-    """Answers by one pool of processes; `open_` are the parts that are out, for the next pool."""
-    from concurrent.futures import FIRST_COMPLETED, Future, wait
-
-    from joblib.externals.loky import ProcessPoolExecutor
-
-    again = list(open_.values())
-    waiting: dict[Future[bytes], int] = {}
-    pool = ProcessPoolExecutor(n_jobs, initializer=_begin, initargs=(work, os.getpid()))
-    try:
-        while True:
-            while len(waiting) < AHEAD * n_jobs:
-                part = again.pop() if again else next(coming, None)
-                if part is None:
-                    break
-                open_[part.number] = part
-                waiting[pool.submit(_answered_here, part)] = part.number
-            if not waiting:
-                return
-            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-                content, number = future.result(), waiting.pop(future)
-                del open_[number]
-                yield number, content
-    finally:
-        pool.shutdown(kill_workers=True)
+        finally:
+            pool.shutdown(kill_workers=True)
 
 
 _HERE: list[PartWork] = []  # what this process, a worker, was begun with
