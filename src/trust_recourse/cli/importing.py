@@ -159,6 +159,7 @@ def import_(
     doubts = [] if known is None else [
         each for each in codes_read(rules, known) if rules.position(each.column) in used
     ]  # fmt: skip
+    guess = assumed(labels, called, str(target))
     told = {
         "model": str(out), "fingerprint": model.fingerprint_, "format": given.format,
         **_sizes(model), "features": list(rules.names), "used": [rules.names[f] for f in used],
@@ -170,10 +171,9 @@ def import_(
         ],
         "codes": [each.to_dict() for each in doubts], "again": len(others),
         "agreement": [each.to_dict() for each in judged],
-        "assumed": assumed(labels, called, str(target)) or None,
+        "assumed": guess or None,
         "warning": _mostly_refused(model, rows, no, yes, called, truth is not None),
-        "unchecked": _unchecked(given, truth is None, table)
-        + [f"{NAMES}: {said}" for said in [assumed(labels, called, str(target))] if said],
+        "unchecked": _unchecked(given, truth is None, table) + [f"{NAMES}: {guess}"] * bool(guess),
         "contents": [each.to_dict() for each in given.contents],
     }  # fmt: skip
     for each in doubts:
