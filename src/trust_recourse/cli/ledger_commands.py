@@ -346,9 +346,7 @@ def redeem(
 
 @command(ledger)
 def withdraw(
-    promise: PromiseId,
-    reason: Annotated[str, option("Why; it stays in the ledger.")],
-    book: Book,
+    promise: PromiseId, reason: Annotated[str, option("Why; it stays in the ledger.")], book: Book
 ) -> None:
     """Take a promise back, such as one issued by mistake; it stays in the ledger, with the reason.
 

@@ -134,9 +134,7 @@ def _target(
 
 
 def _given(
-    person: question.PersonOptions,
-    rules: question.RuleOptions,
-    machine: Model,
+    person: question.PersonOptions, rules: question.RuleOptions, machine: Model
 ) -> dict[str, Any]:
     """What the question must be but for its target, as far as it is given on the line."""
     from trust_recourse.schema import Schema

@@ -103,10 +103,7 @@ def _quoted(label: str) -> str:
 
 
 def groupings(
-    folder: BatchFolder,
-    by: Sequence[str],
-    bands: Mapping[str, Bands],
-    cross: bool = False,
+    folder: BatchFolder, by: Sequence[str], bands: Mapping[str, Bands], cross: bool = False
 ) -> tuple[Grouping, ...]:
     """A grouping for each column named, and with `cross` one by all of them together.
 
