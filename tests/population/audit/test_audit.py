@@ -704,7 +704,8 @@ def test_values_that_answers_hold_as_text_are_read_again(feature, texts, values,
 def test_cost_functions_are_given_again_or_the_model_is_not_asked(loans, tmp_path):
     place, model = loans
     first = BatchFolder.read(place / "answers")
-    X = pd.read_parquet(first.path / "part-00000.parquet").head(40)[[f"from.{n}" for n in first.schema.names]]
+    own = [f"from.{name}" for name in first.schema.names]
+    X = pd.read_parquet(first.path / "part-00000.parquet", columns=own).head(40)
     X.columns = list(first.schema.names)
     cost = Cost.named("l1", functions={"housing": lambda own, new: 1000.0 * (own != new)})
     asked = Recourse(model, first.schema, cost)
@@ -759,7 +760,8 @@ def test_by_a_plausibility_test_the_model_is_not_asked_again(loans, tmp_path):
 def batched(loans, asked, place):
     """What a batch writes of some people who are asked about so."""
     folder = BatchFolder.read(loans[0] / "answers")
-    X = pd.read_parquet(folder.path / "part-00000.parquet").head(12)[[f"from.{n}" for n in folder.schema.names]]
+    own = [f"from.{name}" for name in folder.schema.names]
+    X = pd.read_parquet(folder.path / "part-00000.parquet", columns=own).head(12)
     X.columns = list(folder.schema.names)
     X.to_parquet(place / "people.parquet", index=False)
     schema = folder.schema.update("income", upper=99)
