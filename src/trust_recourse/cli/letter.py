@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,12 +22,10 @@ from trust_recourse.io.tables import read
 from trust_recourse.report.letter.letter_request import LetterRequest, Method
 
 if TYPE_CHECKING:
-    from trust_recourse import Evidence, Letter, Result, Schema
+    from trust_recourse import Letter, Result, Schema
     from trust_recourse.ledger import Promise
     from trust_recourse.report import ModelReport
     from trust_recourse.report.letter.institution import Institution
-
-Paper = TypeVar("Paper", "Letter", "Evidence")
 
 ASKED = fields_of(LetterRequest)
 ENDINGS = (".pdf", ".html", ".txt")
@@ -171,38 +168,36 @@ def letter(
     limit = seconds(time_limit)
     book = Book(ledger, key_file) if ledger else None
     kept = _kept(book, promise) if book is not None else None
+    answers = _answers(model, result, out, force)
+    schema = answers.recourse.schema
+    house = asked.institution(schema)
+    try:
+        written = request.written(house, answers, promise=kept, time_limit=limit)
+    except ProtectedReasonError as error:
+        named = shlex.join(f"--protected-reviewed={name}" for name in error.names)
+        raise ValueError(f"{error.sentence}: {named}") from None
+    except UnsignedReviewError as error:
+        raise ValueError(f"{error.sentence}; give --reviewed-by NAME") from None
+    except LateLetterError as error:
+        raise ValueError(f"{error.sentence}: --late") from None
+    except MissingFieldsError as error:
+        rows = ", and rows by --reference" if "reference" in error.names else ""
+        how = f"give fields by --field NAME=VALUE, or in a file by --fields{rows}"
+        raise ValueError(f"{error}; {how}") from None
+    if untold := written.document.language.untold(schema):
+        say(
+            f"Not in the language {language}, so as the schema has them: {', '.join(untold)}. "
+            f"A file {language}.po in --catalogues may have words for them.", err=True,
+        )  # fmt: skip
+    if kept is not None:
+        from trust_recourse.ledger.letters import check_letter
 
-    def made(answers: Result) -> Letter:
-        schema = answers.recourse.schema
-        house = asked.institution(schema)
-        try:
-            note = request.written(house, answers, promise=kept, time_limit=limit)
-        except ProtectedReasonError as error:
-            named = shlex.join(f"--protected-reviewed={name}" for name in error.names)
-            raise ValueError(f"{error.sentence}: {named}") from None
-        except UnsignedReviewError as error:
-            raise ValueError(f"{error.sentence}; give --reviewed-by NAME") from None
-        except LateLetterError as error:
-            raise ValueError(f"{error.sentence}: --late") from None
-        except MissingFieldsError as error:
-            rows = ", and rows by --reference" if "reference" in error.names else ""
-            how = f"give fields by --field NAME=VALUE, or in a file by --fields{rows}"
-            raise ValueError(f"{error}; {how}") from None
-        if untold := note.document.language.untold(schema):
-            say(
-                f"Not in the language {language}, so as the schema has them: {', '.join(untold)}. "
-                f"A file {language}.po in --catalogues may have words for them.", err=True,
-            )  # fmt: skip
-        if kept is not None:
-            from trust_recourse.ledger.letters import check_letter
-
-            check_letter(kept, note.record(), clock.now())
-        if kept is not None and (more := len(answers.options) - 1) > 0:
-            others = "the other option" if more == 1 else f"the {more} other options"
-            say(f"The letter offers what promise {promise} holds, and not {others}.", err=True)
-        return note
-
-    written = _write(made, model, result, out, force)
+        check_letter(kept, written.record(), clock.now())
+    if kept is not None and (more := len(answers.options) - 1) > 0:
+        others = "the other option" if more == 1 else f"the {more} other options"
+        say(f"The letter offers what promise {promise} holds, and not {others}.", err=True)
+    written.save(out)
+    say(f"Written: {out}")
     if book is not None:
         _record(book, promise, written, out)
     if written.search_limit is not None:
@@ -283,28 +278,24 @@ def evidence(
     from trust_recourse.report.evidence import REFUSED
 
     limit = seconds(time_limit)
-
-    def made(answers: Result) -> Evidence:
-        if proofs and not certificates:
-            raise ValueError(
-                "--proofs with --no-certificates: no proof is made then; leave one out"
-            )
-        if proofs:
-            proofs.mkdir(parents=True, exist_ok=True)
-            for asked in answers.status:
-                can_be_written(proofs / f"proof-{asked.confidence}.json", force=force)
-        written = write(
-            answers, organisation=organisation, verify=verify, certificates=certificates,
-            pictures=pictures, report=_judged(answers, model, data, target), reasons=reasons,
-            proof_limit=limit, time_limit=min(limit or FRONTIER, FRONTIER),
-            reference=reference and read(reference).read_by(answers.recourse.schema),
-        )  # fmt: skip
-        if proofs:
-            for asked, proof in written.certificates.items():
-                proof.save(proofs / f"proof-{asked.confidence}.json")
-        return written
-
-    written = _write(made, model, result, out, force)
+    answers = _answers(model, result, out, force)
+    if proofs and not certificates:
+        raise ValueError("--proofs with --no-certificates: no proof is made then; leave one out")
+    if proofs:
+        proofs.mkdir(parents=True, exist_ok=True)
+        for asked in answers.status:
+            can_be_written(proofs / f"proof-{asked.confidence}.json", force=force)
+    written = write(
+        answers, organisation=organisation, verify=verify, certificates=certificates,
+        pictures=pictures, report=_judged(answers, model, data, target), reasons=reasons,
+        proof_limit=limit, time_limit=min(limit or FRONTIER, FRONTIER),
+        reference=reference and read(reference).read_by(answers.recourse.schema),
+    )  # fmt: skip
+    if proofs:
+        for asked, proof in written.certificates.items():
+            proof.save(proofs / f"proof-{asked.confidence}.json")
+    written.save(out)
+    say(f"Written: {out}")
     for asked in written.late:
         met = time_limit_met(limit or 0.0, "search for the proof")
         say(f"{asked.words}: no proof. The {met}.", err=True)
@@ -333,16 +324,11 @@ def _judged(
     )  # fmt: skip
 
 
-def _write(
-    make: Callable[[Result], Paper], model: Path, result: Path, out: Path, force: bool
-) -> Paper:
-    """Read the answers, make the document and write it."""
+def _answers(model: Path, result: Path, out: Path, force: bool) -> Result:
+    """The answers in a file, where a document of them may be written."""
     from trust_recourse import Recourse, load
 
     if out.suffix.lower() not in ENDINGS:  # before any work
         raise ValueError(f"{out}: expected a name that ends in {', '.join(ENDINGS)}")
     can_be_written(out, model, result, force=force)
-    written = make(Recourse.read(result, load(model)))
-    written.save(out)
-    say(f"Written: {out}")
-    return written
+    return Recourse.read(result, load(model))
