@@ -51,8 +51,8 @@ from experiments.beyond import MACHINE, parts
 from measured import RESULTS, Busy, cpu_of_all, surroundings
 from trust_recourse import PTMClassifier, Recourse, Schema, load
 from trust_recourse.population import batch
-from trust_recourse.population.batch.people import people
 from trust_recourse.population.batch.run import PartWork, answered
+from trust_recourse.population.batch.source_tables import people
 
 HERE = Path(__file__)
 RESULT = RESULTS / "batch.json"

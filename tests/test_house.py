@@ -235,7 +235,7 @@ INSIDE = {
         "models.tsetlin.links": "the same",
     },
     "benchmarks/batch.py": {
-        "population.batch.people": "times the stages of a batch",
+        "population.batch.source_tables": "times the stages of a batch",
         "population.batch.run": "the same",
     },
     "benchmarks/journey.py": {

@@ -11,8 +11,7 @@ import pytest
 
 from trust_recourse import PTMClassifier, Recourse, Schema, TMClassifier, load
 from trust_recourse.certificate import Certificate, check
-from trust_recourse.population.audit.audit_folder import BatchFolder
-from trust_recourse.population.batch.batch_folder import read
+from trust_recourse.population.batch.batch_folder import BatchFolder, read
 from trust_recourse.question import Status
 
 WRITTEN = Path(__file__).parent / "data" / "written"

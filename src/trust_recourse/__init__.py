@@ -50,47 +50,32 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "AtMost": "schema",
-    "Audit": "population.audit",
-    "Certificate": "certificate",
-    "CertificateError": "certificate",
-    "Cost": "question.cost",
-    "EUProfile": "report.letter.profiles",
-    "Evidence": "report.evidence",
-    "EachRow": "answers.plausibility",
-    "Feature": "schema",
-    "Implication": "schema",
-    "Isolation": "answers.plausibility",
-    "Ledger": "ledger",
-    "Letter": "report.letter",
-    "NearNeighbours": "answers.plausibility",
-    "Option": "question",
-    "PTMClassifier": "models.tsetlin.machines",
-    "ProtectedReasonError": "report.letter",
-    "Question": "question",
-    "Recourse": "answers.recourse",
-    "Result": "answers.result",
-    "Retrained": "answers.retraining",
-    "Schema": "schema",
-    "Status": "question",
-    "TMClassifier": "models.tsetlin.machines",
-    "Target": "question",
-    "USProfile": "report.letter.profiles",
-    "from_model": "models.readers.library",
-    "bootstraps": "models.bootstrap",
-    "evidence": "report.evidence",
-    "german_credit": "data",
-    "german_credit_schema": "data",
-    "haberman": "data",
-    "letter": "report.letter",
-    "load": "models.loading",
-    "model_report": "report",
-    "verify": "answers.verifying",
+_NAMES = {  # of each module
+    "answers.plausibility": "EachRow Isolation NearNeighbours",
+    "answers.recourse": "Recourse",
+    "answers.result": "Result",
+    "answers.retraining": "Retrained",
+    "answers.verifying": "verify",
+    "certificate": "Certificate CertificateError",
+    "data": "german_credit german_credit_schema haberman",
+    "ledger": "Ledger",
+    "models.bootstrap": "bootstraps",
+    "models.loading": "load",
+    "models.readers.library": "from_model",
+    "models.tsetlin.machines": "PTMClassifier TMClassifier",
+    "population.audit": "Audit",
+    "question": "Option Question Status Target",
+    "question.cost": "Cost",
+    "report": "model_report",
+    "report.evidence": "Evidence evidence",
+    "report.letter": "Letter ProtectedReasonError letter",
+    "report.letter.profiles": "EUProfile USProfile",
+    "schema": "AtMost Feature Implication Schema",
 }
-_NAMES = {*_HOMES, "__version__"}
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+_PUBLIC = {*_HOMES, "__version__"}
 # The ledger needs an extra. Without it `from trust_recourse import *` imports the other names.
-__all__ = sorted(_NAMES if find_spec("sqlalchemy") else _NAMES - {"Ledger"})
+__all__ = sorted(_PUBLIC if find_spec("sqlalchemy") else _PUBLIC - {"Ledger"})
 
 
 def __getattr__(name: str) -> Any:
@@ -100,4 +85,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(_NAMES)
+    return sorted(_PUBLIC)

@@ -168,5 +168,5 @@ def test_every_command_prints_by_the_one_module():
     printing = re.compile(r".*(?:\becho\(|\bConsole\(|(?<!\.)\bprint\(|\.write\().*")
     found = {name: printing.findall(text) for name, text in others.items()}
     assert {name: lines for name, lines in found.items() if lines} == {
-        "root.py": ["        typer.echo(context.get_help())"]
+        "command.py": ["        typer.echo(context.get_help())"]
     }

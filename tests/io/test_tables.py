@@ -7,7 +7,7 @@ import pytest
 
 from trust_recourse import Feature, Schema
 from trust_recourse.io.tables import TableError, guessed, read
-from trust_recourse.population.batch.people import people
+from trust_recourse.population.batch.source_tables import people
 
 SCHEMA = Schema(
     (

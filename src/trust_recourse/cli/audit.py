@@ -6,21 +6,19 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.table import Table
 
 from trust_recourse.cli import output
-from trust_recourse.cli.exit_codes import Force, InputError, can_be_written, pair
-from trust_recourse.cli.options import command, options_of
-from trust_recourse.cli.question_options import Json
-from trust_recourse.cli.root import option
+from trust_recourse.cli.command import argument, command, option, options_of
+from trust_recourse.cli.exit_codes import InputError, can_be_written, pair
+from trust_recourse.cli.question_options import Force, Json
 from trust_recourse.io.fields import fields_of
 from trust_recourse.population.audit.audit_request import AuditRequest
 
 if TYPE_CHECKING:
     from trust_recourse.population.audit import Audit
     from trust_recourse.population.audit.gather import GroupedPart
-    from trust_recourse.population.audit.intervals import Estimate, MeasuredGroup
+    from trust_recourse.population.audit.intervals import Estimate
     from trust_recourse.population.audit.sampled_search import Sampled, Some
 
 NAMED = 48  # characters of a group's name
@@ -41,20 +39,20 @@ class AuditOptions:
     def request(self, folder: Path) -> AuditRequest:
         """What is asked of a folder that a batch wrote."""
         given = {name: getattr(self, name) for name in fields_of(AuditRequest)}
-        names = [_name(folder, each) for each in given["by"] or ()]
+        names = tuple(_name(folder, each) for each in given["by"] or ())
         bands = _bands(given["bands"] or [], names)
-        given["by"] = tuple(names)
-        given["bands"] = {_name(folder, name): edges for name, edges in bands.items()}
         groups = given["reference"] or ()
-        given["reference"] = dict(pair("--reference", each, *REFERENCE) for each in groups)
+        given |= {
+            "by": names,
+            "bands": {_name(folder, name): edges for name, edges in bands.items()},
+            "reference": dict(pair("--reference", each, *REFERENCE) for each in groups),
+        }
         return AuditRequest(**given)
 
 
 @command()
 def audit(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="What `trust-recourse batch` wrote.")
-    ],
+    folder: Annotated[Path, argument("What `trust-recourse batch` wrote.", "DIR")],
     asked: AuditOptions,
     model: Annotated[
         Path | None,
@@ -88,12 +86,14 @@ def audit(
         trust-recourse audit answers --by sex --reference sex=man \
             --model model.safetensors --sample 100 --html audit.html --csv audit.csv
     """
+    from trust_recourse import load
     from trust_recourse.io.files import write_whole
     from trust_recourse.population.audit import Audit
 
     for path in (html, csv):
         can_be_written(path, model, force=force)
-    found = Audit.asking(folder, asked.request(folder), model=_loaded(model), verbose=True)
+    given, loaded = vars(asked.request(folder)), None if model is None else load(model)
+    found = Audit.of(folder, **given, model=loaded, verbose=True)
     if html is not None:
         write_whole(html, found.page().html())
     if csv is not None:
@@ -105,22 +105,16 @@ def audit(
     output.wrote(html, csv)
 
 
-def _loaded(path: Path | None) -> Any:
-    from trust_recourse import load
-
-    return None if path is None else load(path)
-
-
 def _name(folder: Path, given: str) -> str:
     """The column that is meant: one of the folder, or a feature by its label."""
-    from trust_recourse.population.audit.audit_folder import BatchFolder
+    from trust_recourse.population.batch.batch_folder import BatchFolder
 
     opened = BatchFolder.read(folder)
     labels = {feature.title for feature in opened.schema} - {*opened.kept}
     return opened.schema.name_of(given) if given in labels else given
 
 
-def _bands(given: list[str], by: list[str]) -> dict[str, Any]:
+def _bands(given: list[str], by: tuple[str, ...]) -> dict[str, Any]:
     """Bands by column; those that name none belong to the only column there is."""
     found: dict[str, Any] = {}
     for each in given:
@@ -129,17 +123,14 @@ def _bands(given: list[str], by: list[str]) -> dict[str, Any]:
                 f"--bands {each!r}: of which column? Say it, such as --bands age={each}"
             )
         name, edges = pair("--bands", each, *BANDS) if "=" in each else (by[0], each)
-        found[name] = edges if edges.startswith("q") else _numbers(each, edges)
+        try:
+            numbers = edges if edges.startswith("q") else [*map(float, edges.split(","))]
+        except ValueError:
+            raise InputError(
+                f"--bands {each!r}: expected numbers that rise, such as 25,35,50, or q4"
+            ) from None
+        found[name] = numbers
     return found
-
-
-def _numbers(given: str, edges: str) -> list[float]:
-    try:
-        return [float(edge) for edge in edges.split(",")]
-    except ValueError:
-        raise InputError(
-            f"--bands {given!r}: expected numbers that rise, such as 25,35,50, or q4"
-        ) from None
 
 
 # ---------------------------------------------------------------- for people
@@ -164,23 +155,19 @@ def _show(found: Audit) -> None:
         if part.sampled:
             console.print()
             console.print(_levels(part))
-        for each in (each for each in part.sampled if each.blocked):
-            console.print(_in_the_way(each))
+        for each in part.sampled:
+            if each.blocked:
+                console.print(_in_the_way(each))
     console.print()
     for line in found.page(pictures=False).stands_out:
         console.print(f"- {line}")
     console.print(ABOUT)
 
 
-def _table(*columns: str) -> Table:
-    """An empty table in which names make room for numbers."""
-    table = output.table(*columns)
-    table.columns[0].no_wrap = False
-    return table
-
-
 def _shares(part: GroupedPart, few: int) -> Table:
-    table = _table(shown(part.title), "people", "refused", "refused, %", "can", "no way", "open")
+    heads = (shown(part.title), "people", "refused", "refused, %", "can", "no way", "open")
+    table = output.table(*heads)
+    table.columns[0].no_wrap = False  # names make room for numbers
     for each in part.groups:
         mark = " †" if each.group.refused < few else ""
         shares = (_share(each.estimates[measure]) for measure in ("refused", "reach", "none"))
@@ -191,16 +178,17 @@ def _shares(part: GroupedPart, few: int) -> Table:
 
 
 def _costs(part: GroupedPart) -> Table:
-    table = _table("cost", "mean", "median", "90%", "half of\nall refused", "changes")
+    table = output.table("cost", "mean", "median", "90%", "half of\nall refused", "changes")
+    table.columns[0].no_wrap = False
     for each in part.groups:
-        told = each.estimates
-        low, high = told["mean_cost"].interval
+        told = {name: estimate.value for name, estimate in each.estimates.items()}
+        low, high = each.estimates["mean_cost"].interval
         ends = "" if math.isnan(low) else f" ({_number(low)}–{_number(high)})"
+        half = "never" if math.isinf(each.half[0]) else _number(each.half[0])
         table.add_row(
-            shown(each.group.name),
-            f"{_number(told['mean_cost'].value)}{ends}",
-            _number(told["median_cost"].value), _number(told["high_cost"].value),
-            _half(each), _number(told["changes"].value, 2),
+            shown(each.group.name), f"{_number(told['mean_cost'])}{ends}",
+            _number(told["median_cost"]), _number(told["high_cost"]),
+            half if each.group.refused else "–", _number(told["changes"], 2),
         )  # fmt: skip
     return table
 
@@ -217,12 +205,6 @@ def _levels(part: GroupedPart) -> str:
     return "\n".join(lines)
 
 
-def _half(each: MeasuredGroup) -> str:
-    if not each.group.refused:
-        return "–"
-    return "never" if math.isinf(each.half[0]) else _number(each.half[0])
-
-
 def _some(told: Some) -> str:
     return f"{told.people} ({_span(told.share)}%)"
 
@@ -232,9 +214,8 @@ def _in_the_way(each: Sampled) -> str:
     told = [f"{_some(some)} if {sentence}" for sentence, some in most]
     told += [f"{_some(each.nothing)} by no single change of the rules"] * bool(each.nothing.people)
     told += [f"of {_some(each.unsure)} it is not known"] * bool(each.unsure.people)
-    return f"{shown(each.group)}: of {each.blocked} without a way one would open for " + "; ".join(
-        told
-    )
+    ways = "; ".join(told)
+    return f"{shown(each.group)}: of {each.blocked} without a way one would open for {ways}"
 
 
 def shown(name: str) -> str:

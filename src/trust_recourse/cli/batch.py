@@ -8,22 +8,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import Annotated, Any
 
 from trust_recourse.cli import output
 from trust_recourse.cli import question_options as question
+from trust_recourse.cli.command import argument, command, option, options_of
 from trust_recourse.cli.exit_codes import InputError
-from trust_recourse.cli.options import command, options_of
-from trust_recourse.cli.root import option
 from trust_recourse.io.extras import absent
 from trust_recourse.io.progress import Progress
 from trust_recourse.question.vocabulary import BATCH_BOXES, QuestionFields
-
-if TYPE_CHECKING:
-    from trust_recourse import Recourse
-    from trust_recourse.question import Question
 
 WAIT = 10.0  # seconds for a worker to be there, before it is said that there is none
 MOST = 3  # reasons that are shown
@@ -49,18 +42,14 @@ class BatchOptions(question.QuestionOptions):
 
 @command()
 def batch(
-    people: Annotated[
-        Path,
-        typer.Argument(metavar="PEOPLE", help="A CSV or Parquet file, or a folder of Parquet."),
-    ],
+    people: Annotated[Path, argument("A CSV or Parquet file, or a folder of Parquet.", "PEOPLE")],
     model: Annotated[Path, option("A model, as `trust-recourse fit` writes it.", "MODEL")],
     out: Annotated[Path, option("The folder to write answers to.", "DIR")],
     asked: BatchOptions,
     schema: question.SchemaFile = None,
     wanted: question.Wanted = None,
     id: Annotated[  # noqa: A002
-        list[str] | None,
-        typer.Option("--id", metavar="COLUMN", help="The column that names people."),
+        list[str] | None, option("The column that names people.", "COLUMN")
     ] = None,
     keep: Annotated[
         list[str] | None,
@@ -102,7 +91,8 @@ def batch(
         trust-recourse batch people.parquet --model model.safetensors --confidence 0.85 \
             --out answers --cluster tcp://scheduler:8786
     """
-    _need("pyarrow", "parquet")
+    if find_spec("pyarrow") is None:
+        raise InputError(absent("this", "pyarrow", "parquet"))
     if jobs is not None and cluster is not None:
         raise InputError("--jobs is for this machine, --cluster for others; give one of them")
     if id is not None and len(id) > 1:
@@ -112,26 +102,17 @@ def batch(
     from trust_recourse.population import batch as whole
 
     recourse = question.recourse_of(model, schema, wanted)
+    put = asked.question(recourse.schema)
+    limited = asked.given["node_limit"] or asked.given["time_limit"]
+    if not limited and put.engine in ("auto", "exact"):
+        put = replace(put, node_limit=BATCH_BOXES)
     with _client(cluster) as client:
         found = whole.run(
-            recourse, people, out, _limited(asked, recourse), radius=radius,
+            recourse, people, out, put, radius=radius,
             merge=merge, id=id[0] if id else None, keep=keep or (), rows_per_part=rows_per_part,
             n_jobs=jobs, client=client, model=model, tell=Progress(0, "people").reach,
         )  # fmt: skip
     _sum_up(found, out)
-
-
-def _limited(asked: BatchOptions, recourse: Recourse) -> Question:
-    """The question, with a limit of boxes for each person where the line names no limit."""
-    put = asked.question(recourse.schema)
-    given = asked.given["node_limit"] or asked.given["time_limit"]
-    limited = given or put.engine not in ("auto", "exact")
-    return put if limited else replace(put, node_limit=BATCH_BOXES)
-
-
-def _need(package: str, extra: str) -> None:
-    if find_spec(package) is None:
-        raise InputError(absent("this", package, extra))
 
 
 @contextmanager
@@ -139,7 +120,8 @@ def _client(cluster: str | None) -> Iterator[Any]:
     if cluster is None:
         yield None
         return
-    _need("distributed", "cluster")
+    if find_spec("distributed") is None:
+        raise InputError(absent("this", "distributed", "cluster"))
     from trust_recourse.population.batch.cluster import connected, has_workers
 
     with connected(cluster) as client:

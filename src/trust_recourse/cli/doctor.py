@@ -7,22 +7,18 @@ import platform
 import re
 import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from enum import StrEnum
+from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
-from rich.table import Table
 
 from trust_recourse import __version__
 from trust_recourse.cli import output
 from trust_recourse.cli import question_options as question
+from trust_recourse.cli.command import command, option
 from trust_recourse.cli.exit_codes import InputError
-from trust_recourse.cli.options import command
-from trust_recourse.cli.root import option
 
 OURS = {"all", "bench", "dev", "docs", "release", "reproduce"}  # extras of those who change it
 REQUIREMENT = re.compile(r"([\w.-]+)(?:\[([\w,]+)\])?[^;]*(?:;.*extra == ['\"]([\w-]+)['\"])?")
@@ -31,21 +27,15 @@ READY = 30.0  # seconds in which it must be ready: each of its workers does a fi
 AGAIN = 0.5  # seconds between two questions to one that is not
 
 
-class State(StrEnum):
-    """How a finding is to be taken."""
-
-    ok = "ok"
-    note = "note"  # absent, and only needed for some things
-    fault = "fault"
+OK, NOTE, FAULT = "ok", "note", "fault"  # a note: absent, and only needed for some things
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was looked at."""
+class Finding(NamedTuple):
+    """One thing that was checked."""
 
     about: str
     what: str
-    state: State
+    state: str
     words: str
 
 
@@ -78,37 +68,32 @@ def doctor(
     """
     found = [*_installed(), *_writable()]
     if model is not None:
-        found.append(_model(model))
+        found.append(_reached("model", lambda: _model(model), f"{model}: "))
     if ledger is not None:
-        found.append(_ledger(ledger))
+        found.append(_reached("ledger", lambda: _ledger(ledger)))
     if service is not None:
         found.append(_service(service))
-    well = all(each.state is not State.fault for each in found)
+    well = all(each.state != FAULT for each in found)
     if as_json:
-        output.say_json({"well": well, "findings": [asdict(each) for each in found]})
+        output.say_json({"well": well, "findings": [each._asdict() for each in found]})
     else:
-        shown = Table.grid(padding=(0, 2, 0, 0))
-        for each in found:
-            shown.add_row(*map(output.words, (each.state, each.about, each.what, each.words)))
-        output.console().print(shown)
+        rows = ((each.state, each.about, each.what, each.words) for each in found)
+        output.console().print(output.grid(rows, ""))
     raise typer.Exit(0 if well else 1)
 
 
 def _installed() -> Iterator[Finding]:
     here = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
-    yield Finding("installed", "trust-recourse", State.ok, f"{__version__}, {here}")
-    wanted = _packages()
-    for extra, names in sorted(wanted.items()):
+    yield Finding("installed", "trust-recourse", OK, f"{__version__}, {here}")
+    for extra, names in sorted(_packages().items()):
         have = {name: _version(name) for name in sorted(names)}
         absent = [name for name, found in have.items() if found is None]
-        told = ", ".join(f"{name} {found}" for name, found in have.items() if found)
-        if not absent:
-            yield Finding("installed", extra or "always needed", State.ok, told)
-            continue
-        way = f"pip install 'trust-recourse[{extra}]'" if extra else "pip install trust-recourse"
-        state = State.note if extra else State.fault
-        lacks = f"without {', '.join(absent)}: {way}"
-        yield Finding("installed", extra or "always needed", state, lacks)
+        state, told = OK, ", ".join(f"{name} {found}" for name, found in have.items())
+        if absent:
+            package = f"'trust-recourse[{extra}]'" if extra else "trust-recourse"
+            told = f"without {', '.join(absent)}: pip install {package}"
+            state = NOTE if extra else FAULT
+        yield Finding("installed", extra or "always needed", state, told)
 
 
 def _packages() -> dict[str, set[str]]:
@@ -137,37 +122,35 @@ def _version(package: str) -> str | None:
 
 
 def _writable() -> Iterator[Finding]:
-    yield _folder("this folder", Path.cwd(), State.fault)
-    yield _folder("temporary files", Path(tempfile.gettempdir()), State.fault)
+    folders = {"this folder": Path.cwd(), "temporary files": Path(tempfile.gettempdir())}
+    for what, path in folders.items():
+        state, told = OK, str(path)
+        if not (path.is_dir() and os.access(path, os.W_OK)):
+            why = "may not be written by you" if path.is_dir() else "does not exist"
+            state, told = FAULT, f"{path}: {why}"
+        yield Finding("writable", what, state, told)
 
 
-def _folder(what: str, path: Path, otherwise: State) -> Finding:
-    if path.is_dir() and os.access(path, os.W_OK):
-        return Finding("writable", what, State.ok, str(path))
-    why = "may not be written by you" if path.is_dir() else "does not exist"
-    return Finding("writable", what, otherwise, f"{path}: {why}")
+def _reached(what: str, ask: Callable[[], str], before: str = "") -> Finding:
+    """What a model or a ledger says of itself, or why it does not."""
+    try:
+        return Finding("reachable", what, OK, ask())
+    except (OSError, ValueError, ModuleNotFoundError) as error:
+        return Finding("reachable", what, FAULT, f"{before}{error}")
 
 
-def _model(path: Path) -> Finding:
+def _model(path: Path) -> str:
     from trust_recourse import load
 
-    try:
-        read = load(path)
-    except (OSError, ValueError) as error:
-        return Finding("reachable", "model", State.fault, f"{path}: {error}")
-    told = f"{path}: {type(read).__name__}, fingerprint {read.fingerprint_[:16]}"
-    return Finding("reachable", "model", State.ok, told)
+    read = load(path)
+    return f"{path}: {type(read).__name__}, fingerprint {read.fingerprint_[:16]}"
 
 
-def _ledger(where: str) -> Finding:
+def _ledger(where: str) -> str:
     from trust_recourse import Ledger
 
-    try:
-        with Ledger(where, create=False) as ledger:
-            head = ledger.head()
-    except (OSError, ValueError, ModuleNotFoundError) as error:
-        return Finding("reachable", "ledger", State.fault, str(error))
-    return Finding("reachable", "ledger", State.ok, f"ends at {head}")
+    with Ledger(where, create=False) as ledger:
+        return f"ends at {ledger.head()}"
 
 
 def _service(url: str) -> Finding:
@@ -181,12 +164,12 @@ def _service(url: str) -> Finding:
     while True:
         try:
             with urlopen(address, timeout=ANSWER) as answer:
-                return Finding("reachable", "service", State.ok, f"{address}: {answer.status}")
+                return Finding("reachable", "service", OK, f"{address}: {answer.status}")
         except HTTPError as error:
             error.close()
             words, starts = str(error), error.code == 503
         except (URLError, TimeoutError) as error:
             words, starts = str(error), False
         if not starts or time.monotonic() > end:
-            return Finding("reachable", "service", State.fault, f"{address}: {words}")
+            return Finding("reachable", "service", FAULT, f"{address}: {words}")
         time.sleep(AGAIN)

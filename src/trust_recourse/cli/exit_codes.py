@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -22,31 +21,23 @@ WORDS = {
 }
 
 
-Force = Annotated[
-    bool, typer.Option("--force", help="Overwrite files that are there; else a terminal asks.")
-]
-
-
 class InputError(ValueError):
     """Something that was given cannot be used; the message says what to give instead."""
 
 
 @contextmanager
 def friendly_errors() -> Iterator[None]:
-    """Around a command: tell what is wrong with what it was given, and end with 2."""
+    """Around a command: print what is wrong with what it was given, and end with 2."""
     try:
         yield
     except (ValueError, OSError, ModuleNotFoundError) as error:
-        output.say(_sentence(error), err=True)
+        told = str(error)
+        if isinstance(error, OSError) and type(error) in WORDS and error.filename:
+            told = f"{error.filename}: {WORDS[type(error)]}"
+        elif type(error) is ValueError:  # which has the names of Python
+            told = reworded(told, lambda part: PARTS[part].flag if part in PARTS else f"--{part}")
+        output.say(told, err=True)
         raise typer.Exit(2) from None
-
-
-def _sentence(error: Exception) -> str:
-    if isinstance(error, OSError) and type(error) in WORDS and error.filename:
-        return f"{error.filename}: {WORDS[type(error)]}"
-    if type(error) is not ValueError:
-        return str(error)
-    return reworded(str(error), lambda part: PARTS[part].flag if part in PARTS else f"--{part}")
 
 
 def pair(flag: str, given: str, expected: str, example: str) -> tuple[str, str]:
@@ -57,10 +48,17 @@ def pair(flag: str, given: str, expected: str, example: str) -> tuple[str, str]:
     return name, value
 
 
-def can_be_written(path: Path | None, *read: Path | None, force: bool) -> None:
+def can_be_written(
+    path: Path | None,
+    *read: Path | None,
+    force: bool,
+    picture: bool = False,
+    document: bool = False,
+) -> None:
     """Refuse, before any work, a file that cannot be written, that is read itself, or is there.
 
-    A file that is there is overwritten by force, or if whoever sits at the terminal says so.
+    A file that is there is overwritten by force, or if whoever sits at the terminal says so. A
+    picture needs the package that draws it, a document a name that says what it is to be.
     """
     if path is None:
         return
@@ -73,24 +71,15 @@ def can_be_written(path: Path | None, *read: Path | None, force: bool) -> None:
     for other in read:
         if other is not None and path.exists() and other.exists() and path.samefile(other):
             raise InputError(f"{path}: that is what is read; give another name to write to")
-    if not path.exists() or force:
-        return
-    if output.at_terminal() and output.confirmed(f"{path} is there. Overwrite?"):
-        return
-    raise InputError(f"{path}: there is such a file; give another name, or --force to overwrite it")
-
-
-def can_be_drawn(path: Path | None, *read: Path | None, force: bool) -> None:
-    """Refuse, before any work, a picture that no package is there to draw."""
-    can_be_written(path, *read, force=force)
-    if path is not None and find_spec("matplotlib") is None:
+    asked = path.exists() and not force
+    if asked and not (output.at_terminal() and output.confirmed(f"{path} is there. Overwrite?")):
+        raise InputError(
+            f"{path}: there is such a file; give another name, or --force to overwrite it"
+        )
+    if picture and find_spec("matplotlib") is None:
         raise InputError(f"{path}: {absent('a picture', 'matplotlib', 'plot')}")
-
-
-def can_be_printed(path: Path | None, *read: Path | None, force: bool) -> None:
-    """Refuse, before any work, a document whose name does not say what it is to be."""
-    can_be_written(path, *read, force=force)
-    if path is not None and path.suffix.lower() not in (".html", ".htm", ".pdf", ".txt"):
+    ending = path.suffix.lower()
+    if document and ending not in (".html", ".htm", ".pdf", ".txt"):
         raise InputError(f"{path}: expected a name that ends in .html, .pdf or .txt")
-    if path is not None and path.suffix.lower() == ".pdf" and find_spec("typst") is None:
+    if document and ending == ".pdf" and find_spec("typst") is None:
         raise InputError(f"{path}: {absent('a PDF', 'typst', 'pdf')}")

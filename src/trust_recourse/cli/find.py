@@ -1,4 +1,4 @@
-"""`trust-recourse find`: the least a person must change to be accepted."""
+"""`trust-recourse find` and `explain`: the least a person must change, and why it would work."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rich.console import Console
 
 from trust_recourse.cli import output
 from trust_recourse.cli import question_options as question
-from trust_recourse.cli.exit_codes import Force, InputError, can_be_written
-from trust_recourse.cli.options import command
-from trust_recourse.cli.root import option
+from trust_recourse.cli.command import command, flag, option
+from trust_recourse.cli.exit_codes import InputError, can_be_written
+from trust_recourse.cli.report import Out
 from trust_recourse.question.vocabulary import PARTS, UNPROVED
 
 if TYPE_CHECKING:
-    from trust_recourse import Option, Recourse, Result
+    from trust_recourse import Recourse, Result
     from trust_recourse.answers.measurements import HowFar, Safety
     from trust_recourse.certificate import Certificate
 
@@ -36,15 +36,14 @@ def find(
         Path | None, option("Write the proof, for `trust-recourse verify`.", "FILE.json")
     ] = None,
     ranges: Annotated[
-        bool,
-        typer.Option("--ranges", help="Also tell from where to where the values of each may go."),
+        bool, flag("--ranges", "Also tell from where to where the values of each may go.")
     ] = False,
     save: Annotated[
         Path | None,
         option("Write the answers, for `letter`, `evidence` and `ledger promise`.", "FILE.json"),
     ] = None,
     verbose: question.Verbose = False,
-    force: Force = False,
+    force: question.Force = False,
     json: question.Json = False,
 ) -> None:
     r"""Find the least that a person must change to be accepted with a confidence you name.
@@ -78,16 +77,18 @@ def find(
     """
     from trust_recourse.answers.document import AnswerDocument, ranges_of
     from trust_recourse.answers.measurements import how_far, safety
+    from trust_recourse.report.model.sentinel_rows import codes_read
 
     for path in (certificate, save):
-        can_be_written(path, person.model, person.schema, person.data, force=force)
+        can_be_written(path, *person.files, force=force)
     if ranges and asked.given["survives"] is not None:
         raise InputError(
             "--ranges with --survives: ranges hold for the one model, not for those learnt anew; "
             "ask for one of them"
         )
     recourse, x = person.asked()
-    _doubt(recourse, x)
+    for each in codes_read(recourse.schema, recourse.schema.encode(x)):
+        output.say(f"Suspicion: {each.sentence}", err=True)
     if certificate is not None:
         _must_be_certifiable(recourse, asked)
     with output.waiting("Searching"):
@@ -126,6 +127,77 @@ def find(
     raise typer.Exit(0 if answered and not unproved else 1)
 
 
+@command()
+def explain(
+    person: question.PersonOptions,
+    asked: question.QuestionOptions,
+    option: Annotated[int, option("Which option of `find` to explain, from 1.", "K", min=1)] = 1,
+    compare: Annotated[
+        tuple[int, int] | None, option("Set two options beside each other instead.", "K K")
+    ] = None,
+    out: Out = None,
+    png: Annotated[Path | None, option("Draw it; needs the extra `plot`.", "FILE.png")] = None,
+    verbose: question.Verbose = False,
+    force: question.Force = False,
+    json: question.Json = False,
+) -> None:
+    r"""Tell what each change, and each rule or tree of the model, adds from a person to an option.
+
+    The options are those of `trust-recourse find` with the same person and confidences, counted
+    from 1 in its order.
+
+    It ends with 0 when there is something to explain, with 1 if no option was found, and with 2 if
+    something given is not right.
+
+    For example:
+
+        trust-recourse explain model.safetensors --data patients.csv --row 9
+
+        trust-recourse explain model.safetensors --data patients.csv --row 9 \
+            --confidence 0.6 --confidence 0.7 --compare 1 2 --out why.html
+    """
+    from trust_recourse.answers.document import AnswerDocument
+    from trust_recourse.answers.measurements import how_far
+    from trust_recourse.io.files import write_whole
+    from trust_recourse.report.exports import explanation_figure, explanation_paper
+
+    can_be_written(out, *person.files, force=force, document=True)
+    can_be_written(png, *person.files, force=force, picture=True)
+    recourse, x = person.asked()
+    with output.waiting("Searching"):
+        result = asked.put(recourse, x)
+    console = output.console()
+    if not result.options:
+        far = how_far(result)
+        if json:
+            output.say_json(AnswerDocument.of(result, far=far).to_dict())
+        else:
+            what_is_known(console, result, far)
+        raise typer.Exit(1)
+    places = [question.place_of(result, each) for each in compare or (option,)]
+    told: Any = result.explain(*places) if compare is None else result.compare(*places)
+    if out is not None:
+        explanation_paper(result, told).save(out)
+    if png is not None:
+        from trust_recourse.answers.plot.picture import png as drawn
+
+        write_whole(png, drawn(explanation_figure(result, told)))
+    if json:
+        output.say_json(told.to_dict())
+        return
+    console.print(decision(result, person, verbose=verbose))
+    if compare is None:
+        console.print(str(told))
+    else:
+        heads = ("", *told.names)
+        table = output.table(*heads, fold=range(len(heads)))
+        for name, *cells in told.words().itertuples():
+            table.add_row(name, *cells)
+        console.print(table)
+        console.print(f"\n{told.sentence}\n\n{told.explanation}")
+    output.wrote(out, png)
+
+
 def _proof(
     result: Result, wanted: Path | None, limit: float | None
 ) -> tuple[Certificate | None, str]:
@@ -139,14 +211,6 @@ def _proof(
     except TimeoutError:
         met = question.time_limit_met(limit or 0.0, "search for the proof")
         return None, f"not written. The {met}."
-
-
-def _doubt(recourse: Recourse, x: dict[str, Any]) -> None:
-    """Say on the side which values of a person look like codes for missing."""
-    from trust_recourse.report.model.sentinel_rows import codes_read
-
-    for each in codes_read(recourse.schema, recourse.schema.encode(x)):
-        output.say(f"Suspicion: {each.sentence}", err=True)
 
 
 def _must_be_certifiable(recourse: Recourse, asked: question.QuestionOptions) -> None:
@@ -182,23 +246,20 @@ def _show(
     from trust_recourse.io.wording import AT_LEAST, distance, is_bound, significant
     from trust_recourse.question import option_name
 
+    schema = result.recourse.schema
     if result.options:
-        table = output.table(
-            "",
-            "asked for",
-            "change",
-            "confidence",
-            f"cost ({result.recourse.cost.words})",
-            "radius",
-            "robust",
-            text=3,
-        )
-        table.columns[2].no_wrap, table.columns[2].overflow = False, "fold"
+        cost = f"cost ({result.recourse.cost.words})"
+        heads = ("", "asked for", "change", "confidence", cost, "radius", "robust")
+        table = output.table(*heads, text=3, fold=(2,))
         for at, (option, (radius, noise)) in enumerate(zip(result.options, safe, strict=True)):
             reached = result.formatted(option.confidence, option.target)
             accepted = result.accepted(at)
+            changes = (
+                f"{schema[name].heading} {text.arrow(result, name, change)}"
+                for name, change in option.changes.items()
+            )
             table.add_row(
-                str(at + 1), option.target.words, words(result, option),
+                str(at + 1), option.target.words, "\n".join(changes) or "no change",
                 reached if accepted else f"{reached}\nstill refused", significant(option.cost),
                 distance(radius) if accepted else NONE, str(noise) if accepted else NONE,
             )  # fmt: skip
@@ -213,13 +274,14 @@ def _show(
             f"No further way was found{within} that leaves at least half of this as it is, and is "
             "no part of it."
         )
-    for at in range(len(result.options)):
+    places = range(len(result.options))
+    for at in places:
         if refusal := text.refusal(result, at):
             console.print(
                 f"{option_name(at).capitalize()} is {refusal}. There is no approval whose radius "
                 "could be measured."
             )
-    if any(map(result.accepted, range(len(result.options)))):
+    if any(map(result.accepted, places)):
         bound = f" {AT_LEAST}" if any(is_bound(each.radius) for each in safe) else ""
         sampled = "" if all(each.noise.exact for each in safe) else SAMPLED
         console.print(
@@ -241,16 +303,6 @@ def _show_ranges(console: Console, result: Result) -> None:
                 console.print(f"  {result.recourse.schema[name].heading}: {span}", soft_wrap=True)
 
 
-def words(result: Result, option: Option) -> str:
-    """The changes of an option in the person's own units, one a line."""
-    schema = result.recourse.schema
-    each = (
-        f"{schema[name].heading} {schema.describe(name, old)} → {schema.describe(name, new)}"
-        for name, (old, new) in option.changes.items()
-    )
-    return "\n".join(each) or "no change"
-
-
 def what_is_known(console: Console, result: Result, far: HowFar | None) -> None:
     """What is known of each confidence, and where one is out of reach, how far they get."""
     from trust_recourse.answers import text
@@ -265,8 +317,12 @@ def what_is_known(console: Console, result: Result, far: HowFar | None) -> None:
             console.print(f"  {sentence}")
         if status == "not_found" and target not in result.survival and not proves:
             console.print("  Give it more --trials.")
-    for sentence in question.limits_met(result):
-        console.print(sentence)
+    for target, limit in result.ended_by.items():
+        given = getattr(result.question, limit)
+        ended = f"--node-limit {given} ended the search; raise it to go on."
+        if limit == "time_limit":
+            ended = f"the {question.time_limit_met(given)}."
+        console.print(f"{target.words}: {ended}")
     if result.note:
         console.print(f"Note: {result.note}.", soft_wrap=True)
     if far is None:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import shlex
+import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from trust_recourse.cli import output
-from trust_recourse.cli.exit_codes import Force, InputError, can_be_written
-from trust_recourse.cli.options import command, option_of, options_of
+from trust_recourse.cli.command import command, option, option_of, options_of
+from trust_recourse.cli.exit_codes import InputError, can_be_written
 from trust_recourse.cli.question_options import (
+    Force,
     Json,
     anew_beside,
     either,
+    hoped_for,
     label_of,
-    target_class,
-    unordered,
 )
-from trust_recourse.cli.root import option
 from trust_recourse.cli.schema import Data, Ids, Target, as_missing
 from trust_recourse.io.fields import fields_of
 from trust_recourse.io.tables import Table, read
@@ -104,19 +105,18 @@ def fit(
     check_rows(known, rows, groups=True)
     machine = request.machine(known)
     classes = sorted(set(labels.tolist()))
-    unnamed = wanted is None and unordered(classes)
-    yes = None if unnamed else target_class(wanted, classes)
-    shown = classes[-1] if yes is None else yes
-    judged = None
+    yes, judged = hoped_for(wanted, classes), None
     if held := request.held_out(labels):
         output.say(
             f"Learning without the {held:,} rows it will be judged on; when to stop is told by a "
             "part of the others.",
             err=True,
         )
-        judged = request.judged(machine, rows, labels, shown)
+        judged = request.judged(machine, rows, labels, classes[-1] if yes is None else yes)
     output.say("Learning from all rows.", err=True)
-    _, seconds = output.timed(lambda: machine.fit(rows, labels))
+    start = time.perf_counter()
+    machine.fit(rows, labels)
+    seconds = time.perf_counter() - start
     doubts = judged.suspicions if judged else check_table(rows, labels, known, wanted=yes)
     machine.decide(decision_threshold=threshold, wanted=yes if wanted else None)
     anew = anew_beside(out)
@@ -125,11 +125,11 @@ def fit(
     if bootstraps:
         output.say(_anew(bootstraps, machine, seconds), err=True)
         machine.set_params(verbose=False)
+        seed = request.seed
         save_all(
-            anew,
-            machine.bootstraps(rows, labels, bootstraps, random_state=request.seed, verbose=True),
+            anew, machine.bootstraps(rows, labels, bootstraps, random_state=seed, verbose=True)
         )
-    no = [] if unnamed else refused(machine, rows, yes)
+    no = [] if yes is None else refused(machine, rows, yes)
     told = {
         "model": str(out), "bootstraps": str(anew) if bootstraps else None,
         "fingerprint": machine.fingerprint_, "rows": len(rows),
@@ -137,7 +137,7 @@ def fit(
         "decision_threshold": threshold or 0.5,
         "accuracy": _accuracy(judged, machine, rows, labels),
         "report": judged and judged.to_dict(), "suspicions": [each.to_dict() for each in doubts],
-        "refused": None if unnamed else len(no), "first_refused": no[0] if no else None,
+        "refused": None if yes is None else len(no), "first_refused": no[0] if no else None,
         "protected": [use.to_dict() for use in uses(machine, known, known.encode(rows), yes)],
     }  # fmt: skip
     if json:
@@ -232,12 +232,10 @@ def _accuracy(
     judged: ModelReport | None, machine: PTMClassifier, rows: pd.DataFrame, labels: NDArray[Any]
 ) -> dict[str, Any]:
     """The share judged rightly, and the share it would be if all were given the commoner class."""
-    import numpy as np
-
-    most = np.unique(labels, return_counts=True)[1].max() / len(labels)
     if judged is None:
         right = float((machine.predict(rows) == labels).mean())
-        return {"of": "training rows", "rows": len(rows), "value": right, "commoner": float(most)}
+        most = max(Counter(labels.tolist()).values()) / len(labels)
+        return {"of": "training rows", "rows": len(rows), "value": right, "commoner": most}
     value, commoner = judged.overall["accuracy", "mean"].iloc[[0, -1]].tolist()
     return {"of": "held-out rows", "rows": judged.rows, "value": value, "commoner": commoner}
 
@@ -255,9 +253,7 @@ def _tell(told: dict[str, Any], judged: ModelReport | None, doubts: Sequence[Sus
     else:
         rows = f"{right['rows']:,} rows held out of learning"
         console.print(f"Accuracy {right['value']:.3f} on {rows} ({base}).\n")
-        output.scores(console, judged)
-        output.classes(console, judged)
-        console.print(f"\n{judged.legend}\n\n{judged.promise}")
+        output.judgement(console, judged)
     output.doubts(console, doubts)
     unused = {use["feature"] for use in told["protected"] if not use["used"]}
     learnt = ", ".join(name for name in told["features"] if name not in unused)
@@ -288,10 +284,10 @@ def _tell_next(
         console.print(f"It refuses {told['refused']:,} of them the class {yes}.")
     if first is not None:
         rules = [] if schema is None else ["--schema", str(schema)]
-        row = ["--data", str(data), "--row", str(first)]
-        ways.append(["find", out, *rules, *row, *label, "--confidence", "0.7"])
+        find = ["find", out, *rules, "--data", str(data), "--row", str(first), *label]
+        ways.append([*find, "--confidence", "0.7"])
         if told["bootstraps"] and len(told["classes"]) == 2:
-            ways.append(["find", out, *rules, *row, *label, "--survives", "0.9"])
+            ways.append([*find, "--survives", "0.9"])
     lasting = len(ways) > 2
     console.print(
         "Next: how honest its confidence is, on all rows in turns, and what the first of them may "
@@ -306,7 +302,13 @@ def _tell_unanswered(
     doubts: Sequence[Suspicion], data: Path, target: str, schema: Path | None
 ) -> None:
     """Print what only a person knows and has not said, what holds until then, and how to say it."""
-    console, said = output.console(), _said(doubts)
+    console, left = output.console(), _left_out(doubts)
+    said = []
+    for each in doubts:
+        if each.kind == "protected":
+            said += ["--protect", each.column]
+        elif each.codes and each.column not in left:
+            said += as_missing(each)
     if who := [each.column for each in doubts if each.kind == "protected"]:
         those = "it" if len(who) == 1 else "each"
         console.print(
@@ -315,7 +317,7 @@ def _tell_unanswered(
         )
     if said and schema is None:
         console.print("To answer now what is protected or missing; give the file as --schema:")
-        way = ["schema", str(data), "--target", target, *_left_out(doubts), *said]
+        way = ["schema", str(data), "--target", target, *left, *said]
         console.print(shlex.join(["trust-recourse", *way]), soft_wrap=True)
     elif who:
         console.print(f"To answer now: protected: true in {schema}, and learn again.")
@@ -326,17 +328,13 @@ def _again(
     schema: Path | None,
 ) -> list[str]:  # fmt: skip
     """The options with which to learn again: a corrected confidence, columns left out."""
-    told = []
+    told = _left_out(doubts) if schema is None else []
     if judged and next(iter(judged.calibration.values())).verdict == "miscalibrated":
-        several = len(machine.classes_) > 2
-        if several and machine.link != "logistic":
-            told += ["--link", "logistic"]
-        elif machine.calibration is None:
-            told += ["--calibration", "temperature" if several else "sigmoid"]
-        elif machine.link != "logistic":
-            told += ["--link", "logistic"]
-    if schema is None:
-        told += _left_out(doubts)
+        several, logistic = len(machine.classes_) > 2, machine.link == "logistic"
+        if machine.calibration is None and (logistic or not several):
+            return ["--calibration", "temperature" if several else "sigmoid", *told]
+        if not logistic:
+            return ["--link", "logistic", *told]
     return told
 
 
@@ -345,14 +343,3 @@ def _left_out(doubts: Sequence[Suspicion]) -> list[str]:
     who = {each.column for each in doubts if each.kind == "protected"}
     left = {each.column for each in doubts if each.kind in ("leak", "id", "constant")} - who
     return [part for name in sorted(left) for part in ("--id", name)]
-
-
-def _said(doubts: Sequence[Suspicion]) -> list[str]:
-    """How to tell `trust-recourse schema` what is protected, and codes that mean missing."""
-    told, left = [], _left_out(doubts)
-    for each in doubts:
-        if each.kind == "protected":
-            told += ["--protect", each.column]
-        elif each.codes and each.column not in left:
-            told += as_missing(each)
-    return told

@@ -6,15 +6,13 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.table import Table
 
 from trust_recourse.cli import output
-from trust_recourse.cli.exit_codes import Force, InputError, can_be_written
+from trust_recourse.cli.command import argument, command, option
+from trust_recourse.cli.exit_codes import InputError, can_be_written
 from trust_recourse.cli.fit import KeptThreshold, KeptWanted, Out, refused
-from trust_recourse.cli.options import command
-from trust_recourse.cli.question_options import Json, anew_beside, either, target_class, unordered
-from trust_recourse.cli.root import option
+from trust_recourse.cli.question_options import Force, Json, anew_beside, either, hoped_for
 from trust_recourse.io.tables import Table as Cells
 from trust_recourse.io.tables import read
 from trust_recourse.io.wording import some
@@ -35,10 +33,10 @@ NAMES = "the names of the classes"  # how what is assumed of them begins among t
 def import_(
     file: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE",
-            help="LightGBM's text, XGBoost's JSON or UBJSON, CatBoost's or an EBM's JSON, a file "
-            "of skops, or a CSV of points.",
+        argument(
+            "LightGBM's text, XGBoost's JSON or UBJSON, CatBoost's or an EBM's JSON, a file of "
+            "skops, or a CSV of points.",
+            "FILE",
         ),
     ],
     schema: Annotated[
@@ -145,8 +143,7 @@ def import_(
         given = _named(given, classes)
     model = given.model
     labels = model.classes_.tolist()
-    unnamed = wanted is None and unordered(labels)
-    yes = None if unnamed else target_class(wanted, labels)
+    yes = hoped_for(wanted, labels)
     called = labels if truth is None else told_by(truth, labels, str(target), own, yes)
     judged = _agreements(model, rows, truth, called, yes, str(target))
     model = model.decide(decision_threshold=threshold, wanted=yes if wanted else None)
@@ -156,12 +153,13 @@ def import_(
     model.save(out)
     if others:
         save_all(anew, others)
-    no = None if unnamed or rows is None else refused(model, rows, yes)
+    no = None if yes is None or rows is None else refused(model, rows, yes)
     used = np.flatnonzero(model.parts_of(1).uses.any(axis=0)).tolist()
     known = None if rows is None else rules.encode(rows)
     doubts = [] if known is None else [
         each for each in codes_read(rules, known) if rules.position(each.column) in used
     ]  # fmt: skip
+    guess = assumed(labels, called, str(target))
     told = {
         "model": str(out), "fingerprint": model.fingerprint_, "format": given.format,
         **_sizes(model), "features": list(rules.names), "used": [rules.names[f] for f in used],
@@ -173,10 +171,9 @@ def import_(
         ],
         "codes": [each.to_dict() for each in doubts], "again": len(others),
         "agreement": [each.to_dict() for each in judged],
-        "assumed": assumed(labels, called, str(target)) or None,
+        "assumed": guess or None,
         "warning": _mostly_refused(model, rows, no, yes, called, truth is not None),
-        "unchecked": _unchecked(given, truth is None, table)
-        + [f"{NAMES}: {said}" for said in [assumed(labels, called, str(target))] if said],
+        "unchecked": _unchecked(given, truth is None, table) + [f"{NAMES}: {guess}"] * bool(guess),
         "contents": [each.to_dict() for each in given.contents],
     }  # fmt: skip
     for each in doubts:
@@ -223,24 +220,18 @@ def _agreements(
     confidence = model.predict_proba(rows)
     asked = labels if wanted is None else [wanted]
     found = [Agreement.of(each, confidence[:, labels.index(each)], true) for each in asked]
-    for each in found:
-        if each.opposite:
-            raise InputError(_opposite(each, labels, told, target))
-    return found
-
-
-def _opposite(found: Agreement, labels: list[Any], told: list[Any], target: str) -> str:
-    """That the labels are against the model, and how the names are exchanged."""
     way = "put the names of --classes in the model's own order"
     if told != labels:
         way = f"exchange {some(told)} in the column if they mean the opposite there"
     elif len(labels) == 2:
         way = f"exchange the names: --classes {','.join(map(str, reversed(labels)))}"
-    return (
-        f"--target {target}: the labels agree with the model in the opposite direction. AUC for "
-        f"class {found.label}: {found.auc:.2f} as given, {found.swapped:.2f} swapped; expected "
-        f"more than 0.5. Check what the model's classes mean, and {way}"
-    )
+    if odd := next((each for each in found if each.opposite), None):
+        raise InputError(
+            f"--target {target}: the labels agree with the model in the opposite direction. AUC "
+            f"for class {odd.label}: {odd.auc:.2f} as given, {odd.swapped:.2f} swapped; expected "
+            f"more than 0.5. Check what the model's classes mean, and {way}"
+        )
+    return found
 
 
 def _mostly_refused(
@@ -252,20 +243,15 @@ def _mostly_refused(
     checked = labelled and told == labels
     if rows is None or no is None or checked or len(labels) != 2 or 2 * len(no) <= len(rows):
         return None
-    other = labels[1 - labels.index(wanted)]
-    swapped = len(refused(model, rows, other))
+    swapped = len(refused(model, rows, labels[1 - labels.index(wanted)]))
     if swapped >= len(no):
         return None
+    now, then = (f"{many:,} ({many / len(rows):.1%})" for many in (len(no), swapped))
     return (
-        f"the model refuses {_share(len(no), len(rows))} of these rows the class {wanted}. With "
-        f"the names of the classes exchanged it would refuse {_share(swapped, len(rows))}. Nothing "
-        f"here shows which class is {wanted}. If the names are exchanged, import again with "
-        f"--classes {labels[1]},{labels[0]}"
+        f"the model refuses {now} of these rows the class {wanted}. With the names of the classes "
+        f"exchanged it would refuse {then}. Nothing here shows which class is {wanted}. If the "
+        f"names are exchanged, import again with --classes {labels[1]},{labels[0]}"
     )
-
-
-def _share(part: int, of: int) -> str:
-    return f"{part:,} ({part / of:.1%})"
 
 
 def _unchecked(given: Imported, unlabelled: bool, table: Cells | None) -> list[str]:
@@ -286,12 +272,19 @@ def _unchecked(given: Imported, unlabelled: bool, table: Cells | None) -> list[s
 
 
 def _named(given: Imported, classes: str | None) -> Imported:
-    """A model whose classes are called as they are on the line."""
+    """A model whose classes are called as on the line: by whole numbers where all are, or words."""
     from trust_recourse.models.readers.library import renamed
 
-    return (
-        given if classes is None else given._replace(model=renamed(given.model, _labels(classes)))
-    )
+    if classes is None:
+        return given
+    labels: list[Any] = [word.strip() for word in classes.split(",")]
+    if len(labels) < 2 or not all(labels):
+        raise InputError(
+            f"--classes {classes}: expected two labels or more, such as refused,granted"
+        )
+    if all(word.removeprefix("-").isdecimal() for word in labels):
+        labels = [*map(int, labels)]
+    return given._replace(model=renamed(given.model, labels))
 
 
 def _anew(
@@ -342,15 +335,6 @@ def _schema(path: Path | None, data: Path | None) -> Schema:
     )
 
 
-def _labels(text: str) -> list[Any]:
-    """Labels: whole numbers where all are, else words."""
-    words = [word.strip() for word in text.split(",")]
-    if len(words) < 2 or not all(words):
-        raise InputError(f"--classes {text}: expected two labels or more, such as refused,granted")
-    whole = all(word.removeprefix("-").isdecimal() for word in words)
-    return [int(word) for word in words] if whole else words
-
-
 def _agreed(found: dict[str, Any], assumed: str | None) -> str:
     """The AUC both ways; that it shows nothing where chance explains it."""
     low, high = found["chance"]
@@ -373,23 +357,20 @@ def _contents(columns: list[dict[str, Any]]) -> Table:
         told = "; ".join(filter(None, (told, each["missing"]))) or "used"
         shown = name if name == feature else f"{name} ({feature})"
         alike.setdefault("not used" if each["splits"] == 0 else told, []).append(shown)
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_column(max_width=48)
-    for told, names in alike.items():
-        grid.add_row(output.words(", ".join(names)), output.words(told, "dim"))
+    grid = output.grid(((", ".join(names), told) for told, names in alike.items()), "", "dim")
+    grid.columns[0].max_width = 48
     return grid
 
 
 def _tell(told: dict[str, Any], data: Path | None, many: int) -> None:
     console, out, labels = output.console(), told["model"], told["classes"]
     exactly = "to the last bit" if "trees" in told else "but for rounding"
-    rows = f"{told['compared']:,} rows: the library says the same of each, {exactly}"
+    same = f"{told['compared']:,} rows: the library says the same of each, {exactly}"
     none = "no rows were given by --data" if data is None else "there is no library to ask"
     more = f", and per unit of {told['slopes']:,} numbers" if told.get("slopes") else ""
     more += f", and of {told['pairs']:,} pairs of features" if told.get("pairs") else ""
     by = "by name" if told["by_name"] else "in the order of the schema: the model has no names"
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    for name, text in (
+    rows = (
         ("read", told["format"]),
         ("trees", f"{told['trees']:,}, with {told['leaves']:,} leaves")
         if "trees" in told
@@ -397,13 +378,12 @@ def _tell(told: dict[str, Any], data: Path | None, many: int) -> None:
         ("features", f"{len(told['used'])} of {len(told['features'])} are used"),
         ("columns", by),
         ("classes", ", then ".join(map(str, labels))),
-        ("compared", rows if told["compared"] else f"nothing: {none}"),
+        ("compared", same if told["compared"] else f"nothing: {none}"),
         *(("labels", _agreed(each, told["assumed"])) for each in told["agreement"]),
         *((("assumed", told["assumed"]),) if told["assumed"] else ()),
         *(("not checked", each) for each in told["unchecked"] if not each.startswith(NAMES)),
-    ):
-        grid.add_row(output.words(name, "dim"), output.words(text))
-    console.print(grid)
+    )
+    console.print(output.grid(rows))
     if told["warning"]:
         console.print(output.words(f"\nWarning: {told['warning']}.", "bold"))
     console.print("\nColumns of the file:")

@@ -3,45 +3,37 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trust_recourse.cli.exit_codes import Force, InputError, can_be_written, pair
+from trust_recourse.cli.command import argument, command, option, options_of
+from trust_recourse.cli.exit_codes import InputError, can_be_written, pair
 from trust_recourse.cli.fit import as_model_calls, learnt_from
-from trust_recourse.cli.ledger import Book
-from trust_recourse.cli.options import command, options_of
+from trust_recourse.cli.ledger_commands import Answers, Book
 from trust_recourse.cli.output import say
-from trust_recourse.cli.question_options import TimeLimit, seconds, time_limit_met
+from trust_recourse.cli.question_options import Force, TimeLimit, seconds, time_limit_met
 from trust_recourse.cli.report import quiet
-from trust_recourse.cli.root import option
 from trust_recourse.io.fields import fields_of
 from trust_recourse.io.tables import read
 from trust_recourse.report.letter.letter_request import LetterRequest, Method
 
 if TYPE_CHECKING:
-    from trust_recourse import Evidence, Letter, Result, Schema
+    from trust_recourse import Letter, Result, Schema
     from trust_recourse.ledger import Promise
     from trust_recourse.report import ModelReport
     from trust_recourse.report.letter.institution import Institution
 
-Paper = TypeVar("Paper", "Letter", "Evidence")
-
+ASKED = fields_of(LetterRequest)
 ENDINGS = (".pdf", ".html", ".txt")
 FIELD = ("NAME=VALUE", "received=2026-11-02")
 FRONTIER = 10.0  # seconds for the frontier of an evidence report, at most
 
-Model = Annotated[
-    Path, typer.Argument(metavar="MODEL.safetensors", help="Written by `fit` or `import`.")
-]
-Answers = Annotated[
-    Path, typer.Argument(metavar="RESULT.json", help="Written by `find --save RESULT.json`.")
-]
+Model = Annotated[Path, argument("Written by `fit` or `import`.", "MODEL.safetensors")]
 Out = Annotated[
-    Path, typer.Option("--out", "-o", help="The file to write: .pdf, .html or .txt, by its ending.")
+    Path, option("The file to write: .pdf, .html or .txt, by its ending.", None, "--out", "-o")
 ]
 
 
@@ -75,7 +67,7 @@ class InstitutionOptions:
         )  # fmt: skip
 
 
-@options_of(LetterRequest, *(name for name in fields_of(LetterRequest) if name != "fields"))
+@options_of(LetterRequest, *(name for name in ASKED if name != "fields"))
 class LetterOptions(InstitutionOptions):
     """What is asked of a letter, as given on the line."""
 
@@ -85,12 +77,21 @@ class LetterOptions(InstitutionOptions):
 
     @property
     def request(self) -> LetterRequest:
-        """What is asked of the letter; days that are none are refused."""
-        given = {name: getattr(self, name) for name in fields_of(LetterRequest)}
+        """What is asked of the letter; days that are none are refused, before any work."""
+        from trust_recourse.report.letter.profiles import date
+
+        given = {name: getattr(self, name) for name in ASKED}
         typed = (pair("--field", each, *FIELD) for each in self.field or ())
         given |= {"fields": {name.strip(): value.strip() for name, value in typed}}
         given |= {"protected_reviewed": tuple(given["protected_reviewed"] or ())}
-        _days({"--valid-until": given["valid_until"], "--dated": given["dated"]})
+        for name in ("valid_until", "dated"):
+            flag, text = ASKED[name].flag, given[name]
+            try:
+                _ = text and date(flag, text)
+            except ValueError:
+                raise InputError(
+                    f"{flag} {text!r}: expected a day as year, month and day, such as 2099-01-31"
+                ) from None
         return LetterRequest(**given)
 
 
@@ -166,38 +167,36 @@ def letter(
     limit = seconds(time_limit)
     book = Book(ledger, key_file) if ledger else None
     kept = _kept(book, promise) if book is not None else None
+    answers = _answers(model, result, out, force)
+    schema = answers.recourse.schema
+    house = asked.institution(schema)
+    try:
+        written = request.written(house, answers, promise=kept, time_limit=limit)
+    except ProtectedReasonError as error:
+        named = shlex.join(f"--protected-reviewed={name}" for name in error.names)
+        raise ValueError(f"{error.sentence}: {named}") from None
+    except UnsignedReviewError as error:
+        raise ValueError(f"{error.sentence}; give --reviewed-by NAME") from None
+    except LateLetterError as error:
+        raise ValueError(f"{error.sentence}: --late") from None
+    except MissingFieldsError as error:
+        rows = ", and rows by --reference" if "reference" in error.names else ""
+        how = f"give fields by --field NAME=VALUE, or in a file by --fields{rows}"
+        raise ValueError(f"{error}; {how}") from None
+    if untold := written.document.language.untold(schema):
+        say(
+            f"Not in the language {language}, so as the schema has them: {', '.join(untold)}. "
+            f"A file {language}.po in --catalogues may have words for them.", err=True,
+        )  # fmt: skip
+    if kept is not None:
+        from trust_recourse.ledger.letters import checked
 
-    def made(answers: Result) -> Letter:
-        schema = answers.recourse.schema
-        house = asked.institution(schema)
-        try:
-            note = request.written(house, answers, promise=kept, time_limit=limit)
-        except ProtectedReasonError as error:
-            named = shlex.join(f"--protected-reviewed={name}" for name in error.names)
-            raise ValueError(f"{error.sentence}: {named}") from None
-        except UnsignedReviewError as error:
-            raise ValueError(f"{error.sentence}; give --reviewed-by NAME") from None
-        except LateLetterError as error:
-            raise ValueError(f"{error.sentence}: --late") from None
-        except MissingFieldsError as error:
-            rows = ", and rows by --reference" if "reference" in error.names else ""
-            how = f"give fields by --field NAME=VALUE, or in a file by --fields{rows}"
-            raise ValueError(f"{error}; {how}") from None
-        if untold := note.document.language.untold(schema):
-            say(
-                f"Not in the language {language}, so as the schema has them: {', '.join(untold)}. "
-                f"A file {language}.po in --catalogues may have words for them.", err=True,
-            )  # fmt: skip
-        if kept is not None:
-            from trust_recourse.ledger.letters import checked
-
-            checked(note, kept)
-            if (more := len(answers.options) - 1) > 0:
-                others = "the other option" if more == 1 else f"the {more} other options"
-                say(f"The letter offers what promise {promise} holds, and not {others}.", err=True)
-        return note
-
-    written = _write(made, model, result, out, force)
+        checked(written, kept)
+        if (more := len(answers.options) - 1) > 0:
+            others = "the other option" if more == 1 else f"the {more} other options"
+            say(f"The letter offers what promise {promise} holds, and not {others}.", err=True)
+    written.save(out)
+    say(f"Written: {out}")
     if book is not None:
         _record(book, promise, written, out)
     if written.search_limit is not None:
@@ -216,20 +215,6 @@ def letter(
         say(doubt, err=True)
     for name in written.reviewed_beside:
         say(f"{name} is not among the reasons: the letter does not name it.", err=True)
-
-
-def _days(given: dict[str, str | None]) -> None:
-    """Refuse, before any work, days on the line that are none, or are written otherwise."""
-    from trust_recourse.report.letter.profiles import date
-
-    for flag, text in given.items():
-        try:
-            if text:
-                date(flag, text)
-        except ValueError:
-            raise InputError(
-                f"{flag} {text!r}: expected a day as year, month and day, such as 2099-01-31"
-            ) from None
 
 
 def _kept(book: Book, promise: str) -> Promise:
@@ -270,9 +255,7 @@ def evidence(
     reference: Annotated[
         Path | None, option("Other applicants, as `letter` compares the person with.", "ROWS")
     ] = None,
-    reasons: Annotated[
-        Method | None, option("How reasons are found, as for `letter`.", None)
-    ] = None,
+    reasons: Annotated[Method | None, option("How reasons are found, as for `letter`.")] = None,
     time_limit: TimeLimit = None,
     force: Force = False,
 ) -> None:
@@ -294,28 +277,24 @@ def evidence(
     from trust_recourse.report.evidence import REFUSED
 
     limit = seconds(time_limit)
-
-    def made(answers: Result) -> Evidence:
-        if proofs and not certificates:
-            raise ValueError(
-                "--proofs with --no-certificates: no proof is made then; leave one out"
-            )
-        if proofs:
-            proofs.mkdir(parents=True, exist_ok=True)
-            for asked in answers.status:
-                can_be_written(proofs / f"proof-{asked.confidence}.json", force=force)
-        written = write(
-            answers, organisation=organisation, verify=verify, certificates=certificates,
-            pictures=pictures, report=_judged(answers, model, data, target), reasons=reasons,
-            proof_limit=limit, time_limit=min(limit or FRONTIER, FRONTIER),
-            reference=reference and read(reference).read_by(answers.recourse.schema),
-        )  # fmt: skip
-        if proofs:
-            for asked, proof in written.certificates.items():
-                proof.save(proofs / f"proof-{asked.confidence}.json")
-        return written
-
-    written = _write(made, model, result, out, force)
+    answers = _answers(model, result, out, force)
+    if proofs and not certificates:
+        raise ValueError("--proofs with --no-certificates: no proof is made then; leave one out")
+    if proofs:
+        proofs.mkdir(parents=True, exist_ok=True)
+        for asked in answers.status:
+            can_be_written(proofs / f"proof-{asked.confidence}.json", force=force)
+    written = write(
+        answers, organisation=organisation, verify=verify, certificates=certificates,
+        pictures=pictures, report=_judged(answers, model, data, target), reasons=reasons,
+        proof_limit=limit, time_limit=min(limit or FRONTIER, FRONTIER),
+        reference=reference and read(reference).read_by(answers.recourse.schema),
+    )  # fmt: skip
+    if proofs:
+        for asked, proof in written.certificates.items():
+            proof.save(proofs / f"proof-{asked.confidence}.json")
+    written.save(out)
+    say(f"Written: {out}")
     for asked in written.late:
         met = time_limit_met(limit or 0.0, "search for the proof")
         say(f"{asked.words}: no proof. The {met}.", err=True)
@@ -344,20 +323,11 @@ def _judged(
     )  # fmt: skip
 
 
-def _write(
-    make: Callable[[Result], Paper],
-    model: Path,
-    result: Path,
-    out: Path,
-    force: bool,
-) -> Paper:
-    """Read the answers, make the document and write it."""
+def _answers(model: Path, result: Path, out: Path, force: bool) -> Result:
+    """The answers in a file, where a document of them may be written."""
     from trust_recourse import Recourse, load
 
     if out.suffix.lower() not in ENDINGS:  # before any work
         raise ValueError(f"{out}: expected a name that ends in {', '.join(ENDINGS)}")
     can_be_written(out, model, result, force=force)
-    written = make(Recourse.read(result, load(model)))
-    written.save(out)
-    say(f"Written: {out}")
-    return written
+    return Recourse.read(result, load(model))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 import sys
-import time
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Collection, Iterable
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich import box
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from trust_recourse.report import ModelReport, Suspicion
-
-Answer = TypeVar("Answer")
 
 WIDEST = 100
 # what steers a terminal (ESC and other control characters), turns the order of what is read, or is
@@ -124,37 +122,43 @@ def people(count: int) -> str:
     return "1 person" if count == 1 else f"{count:,} people"
 
 
-def chapter(page: Console, title: str) -> None:
-    """Begin a chapter."""
-    page.print()
-    page.rule(f"[bold]{title}", align="left", style="dim")
-
-
-def table(*columns: str, text: int = 1) -> Table:
-    """Make an empty table; its first columns hold text, the others numbers."""
+def table(*columns: str, text: int = 1, fold: Collection[int] = ()) -> Table:
+    """Make an empty table; its first columns hold text, the others numbers; some take lines."""
     empty = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for at, column in enumerate(columns):
-        empty.add_column(column, justify="left" if at < text else "right", no_wrap=True)
+        empty.add_column(
+            column,
+            justify="left" if at < text else "right",
+            no_wrap=at not in fold,
+            overflow="fold" if at in fold else "ellipsis",
+        )
     return empty
 
 
-def scores(console: Console, found: ModelReport) -> None:
-    """Print the scores of the model and of those beside it: of all classes, and of the wanted."""
+def grid(rows: Iterable[Iterable[str]], *styles: str) -> Table:
+    """Make a table of others' words without lines; each column has a style, the first is dim."""
+    filled = Table.grid(padding=(0, 2, 0, 0))
+    for row in rows:
+        filled.add_row(
+            *(words(*each) for each in zip_longest(row, styles or ("dim",), fillvalue=""))
+        )
+    return filled
+
+
+def judgement(console: Console, found: ModelReport) -> None:
+    """Print how good a model is, beside others: in all classes together, and in each."""
     if found.many > 2:
         console.print(f"All {found.many} classes together, each row given the likeliest:")
         _texts(console, found.overall_summary())
         console.print(f"\nClass {found.label} against all others:")
     _texts(console, found.summary())
-
-
-def classes(console: Console, found: ModelReport) -> None:
-    """Print the model's own scores of each class, where there are more than two."""
     if found.many > 2:
         from trust_recourse.report.model.model_report import CLASSES, EACH
 
         console.print(f"\n{EACH}")
         own = found.by_class.loc[found.scores.index[0]].rename(columns=CLASSES)
         _texts(console, own.map(lambda x: f"{x:.3f}").assign(rows=own["rows"].astype(str)))
+    console.print(f"\n{found.legend}\n\n{found.promise}")
 
 
 def _texts(console: Console, texts: pd.DataFrame) -> None:
@@ -174,9 +178,3 @@ def doubts(console: Console, suspicions: Iterable[Suspicion]) -> None:
             console.print(f"Suspicion: {each.sentence}")
     for advice, columns in asked.items():
         console.print(f"Question: {'; '.join(columns)}. {advice}.")
-
-
-def timed(action: Callable[[], Answer]) -> tuple[Answer, float]:
-    """What an action gives, and the seconds it took."""
-    start = time.perf_counter()
-    return action(), time.perf_counter() - start

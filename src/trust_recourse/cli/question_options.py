@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from trust_recourse.cli.command import argument, flag, option, option_of, options_of
 from trust_recourse.cli.exit_codes import InputError, pair
-from trust_recourse.cli.options import option_of, options_of
 from trust_recourse.io.tables import read
 from trust_recourse.question.vocabulary import OTHERS, PARTS, RULES, TIME_LIMIT, QuestionFields
 from trust_recourse.search.engines import BLACK_BOX, Engine
@@ -25,31 +22,25 @@ if TYPE_CHECKING:
     from trust_recourse.question import Question
 
 
-Model = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A model, as `fit` or `import` writes it.")
-]
+Model = Annotated[Path, argument("A model, as `fit` or `import` writes it.", "MODEL")]
 SchemaFile = Annotated[
     Path | None,
-    typer.Option(
-        "--schema",
-        metavar="FILE.yaml",
-        help="What people may change; the schema the model was fitted with if none is given.",
+    option(
+        "What people may change; the schema the model was fitted with if none is given.",
+        "FILE.yaml",
     ),
 ]
-Id = Annotated[
-    str | None, typer.Option("--id", metavar="COLUMN", help="The column that names the rows.")
-]
+Id = Annotated[str | None, option("The column that names the rows.", "COLUMN")]
 Wanted = Annotated[
     str | None,
-    typer.Option(
-        "--wanted",
-        metavar="LABEL",
-        help="The class hoped for; else the model's own, or the greater, unless they are words.",
+    option(
+        "The class hoped for; else the model's own, or the greater, unless they are words.", "LABEL"
     ),
 ]
 Threshold = Annotated[float | None, option_of(PARTS["decision_threshold"])]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Also print all values of the person.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Verbose = Annotated[bool, flag("--verbose", "Also print all values of the person.")]
+Force = Annotated[bool, flag("--force", "Overwrite files that are there; else a terminal asks.")]
+Json = Annotated[bool, flag("--json", "Print JSON, for programs.")]
 NO_LIMIT = "`inf` for no limit."
 TimeLimit = Annotated[
     float | None, option_of(PARTS["time_limit"], f"{NO_LIMIT} [default: {TIME_LIMIT:g}]")
@@ -60,25 +51,22 @@ TimeLimit = Annotated[
 class ValueOptions:
     """How a person is, as given on the line."""
 
-    data: Annotated[
-        Path | None,
-        typer.Option("--data", metavar="FILE", help="A CSV or Parquet file that holds the person."),
-    ] = None
+    data: Annotated[Path | None, option("A CSV or Parquet file that holds the person.", "FILE")] = (
+        None
+    )
     row: Annotated[
         str | None,
-        typer.Option(
-            "--row",
-            metavar="N",
-            help="The person's row in --data: 0 is the first. With --id, what that column says.",
+        option(
+            "The person's row in --data: 0 is the first. With --id, what that column says.", "N"
         ),
     ] = None
     id: Id = None
     values: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "One value of the person, such as age=56 or score=missing. Repeatable.",
+            "NAME=VALUE",
             "--set",
-            metavar="NAME=VALUE",
-            help="One value of the person, such as age=56 or score=missing. Repeatable.",
         ),
     ] = None
 
@@ -126,27 +114,23 @@ class ValueOptions:
             raise InputError(
                 f"{self.data} has {len(table):,} rows; say which is the person: --row N"
             )
-        at = self._place(
-            table.column(self.id).astype(str).tolist() if self.id else None, len(table)
-        )
+        if self.id:
+            ids = table.column(self.id).astype(str).tolist()
+            if ids.count(self.row) != 1:
+                raise InputError(
+                    f"--row {self.row}: {ids.count(self.row):,} rows of {self.data} have that in "
+                    f"the column {self.id!r}; expected one"
+                )
+            at = ids.index(self.row)
+        elif self.row.isdecimal() and int(self.row) < len(table):
+            at = int(self.row)
+        else:
+            raise InputError(
+                f"--row {self.row}: {self.data} has {len(table):,} rows; expected a number from 0 "
+                f"to {len(table) - 1}, or --id COLUMN and what stands in it"
+            )
         rows = table.read_by(schema, slice(at, at + 1))
         return {name: rows[name].tolist()[0] for name in schema.names}
-
-    def _place(self, ids: list[str] | None, rows: int) -> int:
-        row = self.row or ""
-        if ids is None:
-            if not row.isdecimal() or int(row) >= rows:
-                raise InputError(
-                    f"--row {row}: {self.data} has {rows:,} rows; expected a number from 0 to "
-                    f"{rows - 1}, or --id COLUMN and what stands in it"
-                )
-            return int(row)
-        if ids.count(row) != 1:
-            raise InputError(
-                f"--row {row}: {ids.count(row):,} rows of {self.data} have that in the column "
-                f"{self.id!r}; expected one"
-            )
-        return ids.index(row)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,6 +140,11 @@ class PersonOptions(ValueOptions):
     model: Model
     schema: SchemaFile = None
     wanted: Wanted = None
+
+    @property
+    def files(self) -> tuple[Path | None, ...]:
+        """What is read."""
+        return self.model, self.schema, self.data
 
     def asked(self) -> tuple[Recourse, dict[str, Any]]:
         """The model with its schema, and the person's values by name."""
@@ -167,21 +156,17 @@ def _computed(schema: Schema, values: dict[str, Any], typed: set[str]) -> dict[s
     """Derived columns that were not typed and follow from one that was, or have no value yet."""
     from trust_recourse.schema.multiples import nearest_multiple
 
-    left = {
-        f.name: f.formula
-        for f in schema.derived
-        if f.name not in typed
-        and f.formula
-        and f.formula.shape != "moves"
-        and (typed & {*f.formula.names} or f.name not in values)
-        and {*f.formula.names} <= values.keys()
-    }
     found = {}
-    for name, formula in left.items():
-        of = {each: schema[each].code_of(values[each]) for each in formula.names}
-        code = formula.one(of, {}, 0.0)
-        if not math.isnan(code):
-            found[name] = schema[name].value_of(nearest_multiple(code, schema[name].step))
+    for feature in schema.derived:
+        name, formula = feature.name, feature.formula
+        if name in typed or not formula or formula.shape == "moves":
+            continue
+        stale = typed & {*formula.names} or name not in values
+        if stale and {*formula.names} <= values.keys():
+            of = {each: schema[each].code_of(values[each]) for each in formula.names}
+            code = formula.one(of, {}, 0.0)
+            if not math.isnan(code):
+                found[name] = feature.value_of(nearest_multiple(code, feature.step))
     return found
 
 
@@ -193,10 +178,6 @@ class RuleOptions:
     def given(self) -> dict[str, Any]:
         """The parts of a question as they stand on the line."""
         return {name: getattr(self, name) for name in PARTS if hasattr(self, name)}
-
-    def over(self, recourse: Recourse) -> Recourse:
-        """The same model under these rules."""
-        return recourse.under(self.question(recourse.schema))
 
     def question(self, schema: Schema) -> Question:
         """The question, for a model that reads rows by this schema."""
@@ -229,30 +210,25 @@ class RuleOptions:
 class QuestionOptions(RuleOptions):
     """What is asked, as given on the line."""
 
-    like: Annotated[
-        Path | None,
-        typer.Option("--like", metavar="FILE", help="The known rows, for --plausible."),
-    ] = None
+    like: Annotated[Path | None, option("The known rows, for --plausible.", "FILE")] = None
 
     def parts(self, schema: Schema) -> dict[str, Any]:
         """The parts of the question."""
-        given = super().parts(schema)
-        return given | {
-            "confidence": tuple(given["confidence"] or ()),
-            "plausible": self._test(given["plausible"], schema),
-            "time_limit": unlimited(given["time_limit"]),
-        }
-
-    def _test(self, name: str | None, schema: Schema) -> Any:
         from trust_recourse.answers.plausibility import plausible_by
 
-        if name is None:
-            if self.like is not None:
-                raise InputError(f"--like {self.like}: for --plausible; give that too")
-            return None
-        if self.like is None:
-            raise InputError(f"--plausible {name}: like which rows? give --like FILE")
-        return plausible_by(name, read(self.like).read_by(schema), schema)
+        given = super().parts(schema)
+        test = given["plausible"]
+        if test is None and self.like is not None:
+            raise InputError(f"--like {self.like}: for --plausible; give that too")
+        if test is not None:
+            if self.like is None:
+                raise InputError(f"--plausible {test}: like which rows? give --like FILE")
+            test = plausible_by(test, read(self.like).read_by(schema), schema)
+        return given | {
+            "confidence": tuple(given["confidence"] or ()),
+            "plausible": test,
+            "time_limit": unlimited(given["time_limit"]),
+        }
 
     def put(self, recourse: Recourse, x: dict[str, Any]) -> Result:
         """Answer the question for a person; black-box engines show a progress bar.
@@ -280,16 +256,6 @@ def seconds(given: float | None) -> float | None:
 def unlimited(given: float | None) -> float | None:
     """A time limit as Python has it, where `inf` is no limit."""
     return None if given == math.inf else given
-
-
-def limits_met(result: Result) -> Iterator[str]:
-    """A sentence for each target whose search a limit ended."""
-    for target, limit in result.ended_by.items():
-        given = getattr(result.question, limit)
-        if limit == "time_limit":
-            yield f"{target.words}: the {time_limit_met(given)}."
-        else:
-            yield f"{target.words}: --node-limit {given} ended the search; raise it to go on."
 
 
 def time_limit_met(given: float, search: str = "search") -> str:
@@ -331,14 +297,18 @@ def target_class(wanted: str | None, classes: list[Any], own: Any = None) -> Any
     """The class hoped for: the model's own or the greater, unless their order says nothing."""
     if wanted is not None:
         return label_of(wanted, classes)
-    if own is None and unordered(classes):
+    if own is None and _unordered(classes):
         known = " and ".join(map(str, classes))
         raise InputError(f"the classes are {known}; say which is hoped for: {either(classes)}")
     return classes[1] if own is None else own
 
 
-def unordered(classes: list[Any]) -> bool:
-    """Whether the order of classes says nothing of which one is hoped for."""
+def hoped_for(wanted: str | None, classes: list[Any]) -> Any:
+    """The class hoped for, or None where neither the line nor the order of classes says which."""
+    return None if wanted is None and _unordered(classes) else target_class(wanted, classes)
+
+
+def _unordered(classes: list[Any]) -> bool:
     return len(classes) > 2 or isinstance(classes[1], str)
 
 

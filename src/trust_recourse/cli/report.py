@@ -5,14 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from trust_recourse.cli import output
-from trust_recourse.cli.exit_codes import Force, can_be_printed
+from trust_recourse.cli.command import command, option
+from trust_recourse.cli.exit_codes import can_be_written
 from trust_recourse.cli.fit import Seed, as_model_calls, learnt_from
-from trust_recourse.cli.options import command
-from trust_recourse.cli.question_options import Json, Threshold, Wanted, target_class
-from trust_recourse.cli.root import option
+from trust_recourse.cli.question_options import Force, Json, Threshold, Wanted, target_class
 from trust_recourse.cli.schema import Data, Ids, Target
 from trust_recourse.io.tables import read
 
@@ -21,9 +18,7 @@ if TYPE_CHECKING:
 
 Out = Annotated[
     Path | None,
-    typer.Option(
-        "--out", "--html", help="Write it with its picture: .html, .pdf or .txt.", metavar="FILE"
-    ),
+    option("Write it with its picture: .html, .pdf or .txt.", "FILE", "--out", "--html"),
 ]
 
 
@@ -74,13 +69,10 @@ def report(
     from trust_recourse.question import Question
     from trust_recourse.report.exports import report_paper
 
-    can_be_printed(out, data, schema, model, force=force)
+    can_be_written(out, data, schema, model, force=force, document=True)
     Question(decision_threshold=threshold)  # refused before anything is learnt
-    machine: Any = PTMClassifier(random_state=seed)
-    known = None
-    if model is not None:
-        machine = load(model)
-        known = machine.schema_
+    machine: Any = PTMClassifier(random_state=seed) if model is None else load(model)
+    known = None if model is None else machine.schema_
     if schema is not None:
         known = Schema.from_yaml(schema)
     rows, labels, known = learnt_from(read(data), target, known, id or [], wanted)
@@ -114,9 +106,7 @@ def _show(found: ModelReport, target: str) -> None:
 
     console = output.console()
     console.print(f"Class {found.label} of {target}: {found.asked}.")
-    output.scores(console, found)
-    output.classes(console, found)
-    console.print(f"\n{found.legend}\n\n{found.promise}")
+    output.judgement(console, found)
     output.doubts(console, found.suspicions)
     line = level(found.decision_threshold)
     console.print(f"\nAt the decision threshold {line}, rows of each class:")

@@ -10,14 +10,12 @@ from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Any
 
 from trust_recourse.cli import output
-from trust_recourse.cli.exit_codes import Force, InputError, can_be_written, pair
-from trust_recourse.cli.options import command
-from trust_recourse.cli.root import option
+from trust_recourse.cli.command import argument, command, option
+from trust_recourse.cli.exit_codes import InputError, can_be_written, pair
+from trust_recourse.cli.question_options import Force, Json
 from trust_recourse.io.tables import Table, read
 
 if TYPE_CHECKING:
@@ -27,9 +25,7 @@ if TYPE_CHECKING:
     from trust_recourse.report import Suspicion
     from trust_recourse.schema import Proposal
 
-    LeftOut = dict[str, str]
     Codes = dict[str, tuple[Any, ...]]
-    About = TypeVar("About", Suspicion, Proposal)
 
 ALIKE = 3  # neighbours with the same notes, shown as the first and the last
 PARTS = 10  # of a scale, about: a change that is worth pricing
@@ -44,16 +40,11 @@ BOUNDS = (
 )
 AFTERWARDS = "known only afterwards?"  # of a leak; whoever edits the file is told it at length
 
-Data = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")]
+Data = Annotated[Path, argument("A CSV or Parquet file.", "DATA")]
 Target = Annotated[str, option("The column to predict, of two or more values.", "COLUMN")]
-
 Ids = Annotated[
     list[str] | None,
-    typer.Option(
-        "--id",
-        metavar="COLUMN",
-        help="A column to leave out, such as one that names rows. Repeatable.",
-    ),
+    option("A column to leave out, such as one that names rows. Repeatable.", "COLUMN"),
 ]
 
 
@@ -75,7 +66,7 @@ def schema(
     ] = None,
     id: Ids = None,  # noqa: A002
     force: Force = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    json: Json = False,
 ) -> None:
     """Guess what the columns of a table mean, and write that as YAML for you to edit.
 
@@ -106,7 +97,9 @@ def schema(
     table = read(data)
     labels = table.labels(target)
     rows, unused = features(table, target, id or [])
-    codes, protected = _codes_given(table, rows, missing or []), _known(table, rows, protect or [])
+    codes, protected = _codes_given(table, rows, missing or []), protect or []
+    for name in protected:
+        _refuse_no_feature(table, rows, name, f"--protect {name}")
     found, doubts, proposed = guessed(rows, labels, codes, protected)
     genuine: list[str] = []
     lawful: list[str] = []
@@ -116,11 +109,12 @@ def schema(
     notes, comments = {}, {}
     grouped = {name for relation in found.relations for name in relation.names}
     for feature in found:
-        own, ours = _of(feature, doubts), _of(feature, proposed)
-        seen = [*_notes(feature, rows[feature.name], own, feature.name in grouped)]
-        notes[feature.name] = [*_stays(feature, own), *_reasons(feature, ours), *seen]
-        reasons = [*(each.reason for each in ours), *_narrowed(feature, rows[feature.name])]
-        comments[feature.name] = [*reasons, *_comments(seen, own)]
+        name, column = feature.name, rows[feature.name]
+        own = [each for each in doubts if each.column == name]
+        ours = [each for each in proposed if each.column == name]
+        seen = [*_notes(feature, column, own, name in grouped)]
+        notes[name] = [*_reasons(feature, own, ours), *seen]
+        comments[name] = [*_comments(feature, column, own, ours, seen)]
     found.to_yaml(out, comments)
     counts = Counter(labels.tolist())
     if json:
@@ -199,18 +193,12 @@ def _codes_given(table: Table, rows: pd.DataFrame, missing: list[str]) -> Codes:
     codes: Codes = {}
     for given in missing:
         name, text = pair("--missing", given, "COLUMN=CODE", "score=-9")
-        _feature(table, rows, name, f"--missing {given!r}")
+        _refuse_no_feature(table, rows, name, f"--missing {given!r}")
         codes[name] = (*codes.get(name, ()), *_codes(rows[name], text))
     return codes
 
 
-def _known(table: Table, rows: pd.DataFrame, protect: list[str]) -> list[str]:
-    for name in protect:
-        _feature(table, rows, name, f"--protect {name}")
-    return protect
-
-
-def _feature(table: Table, rows: pd.DataFrame, name: str, given: str) -> None:
+def _refuse_no_feature(table: Table, rows: pd.DataFrame, name: str, given: str) -> None:
     """Refuse a column that is none, or no feature."""
     if name not in rows.columns:
         table.column(name)
@@ -235,48 +223,31 @@ def _codes(column: pd.Series[Any], text: str) -> tuple[Any, ...]:
 # ---------------------------------------------------------------- for people
 
 
-def _of(feature: Feature, found: Sequence[About]) -> list[About]:
-    return [each for each in found if each.column == feature.name]
-
-
 def _listed(found: Schema, width: int) -> Any:
     """One line for each column; of its values there is what the page has room for."""
     from trust_recourse.io.wording import significant
 
     heads = ("column", "kind", "values", "step", "costs", "moves")
-    lines = [
-        (
-            f.name,
-            f.kind,
-            _values(f),
-            "" if f.step is None else significant(f.step),
-            _price(f),
-            _moves(f),
-        )
-        for f in found
-    ]
+    ways = {"increase": "up", "decrease": "down", None: "any"}
+    lines = []
+    for f in found:
+        step = "" if f.step is None else significant(f.step)
+        moves = ways[f.direction] if f.movable else "stays"
+        lines.append((f.name, f.kind, _values(f), step, _price(f), moves))
     widths = [max(map(len, each)) for each in zip(heads, *lines, strict=True)]
     numbers = (len(values) for _, kind, values, *_ in lines if kind in ("number", "integer"))
     room = max(width - sum(widths) + widths[2] - 2 * len(heads) + 2, *numbers, len("values"))
-    table = output.table(*heads, text=3)
-    table.columns[0].no_wrap, table.columns[0].overflow = False, "fold"
+    table = output.table(*heads, text=3, fold=(0,))
     table.columns[2].max_width, table.columns[5].justify = room, "left"
     for line in lines:
         table.add_row(*line)
     return table
 
 
-def _moves(feature: Feature) -> str:
-    ways = {"increase": "up", "decrease": "down", None: "any"}
-    return ways[feature.direction] if feature.movable else "stays"
-
-
 def _explained(notes: dict[str, list[str]]) -> Any:
     """The reasons and questions of the columns that have any; neighbours with the same, once."""
-    table = output.table("", "", text=2)
+    table = output.table("", "", text=2, fold=(0, 1))
     table.show_header = False
-    table.columns[0].overflow = table.columns[1].overflow = "fold"
-    table.columns[0].no_wrap = table.columns[1].no_wrap = False
     told = ((name, "; ".join(each)) for name, each in notes.items() if each)
     for text, alike in groupby(told, key=itemgetter(1)):
         names = [name for name, _ in alike]
@@ -292,14 +263,14 @@ def _price(feature: Feature) -> str:
 
     if not feature.movable:
         return ""
-    if feature.kind in ("category", "boolean"):
-        return f"any: {Cost.named('l1').change(feature, 0.0, 1.0):.2g}"
-    if feature.kind == "ordinal":
-        return f"level: {Cost.named('l1').change(feature, 0.0, 1.0):.2g}"
-    part = feature.scale / PARTS
-    ten = 10.0 ** math.floor(math.log10(part))
-    much = max(feature.step or 0.0, ten, *(n * ten for n in (2, 5) if n * ten <= part))
-    return f"{significant(much)}: {Cost.named('l1').change(feature, 0.0, much):.2g}"
+    if feature.kind in ("number", "integer"):
+        part = feature.scale / PARTS
+        ten = 10.0 ** math.floor(math.log10(part))
+        much = max(feature.step or 0.0, ten, *(n * ten for n in (2, 5) if n * ten <= part))
+        what = significant(much)
+    else:
+        what, much = "level" if feature.kind == "ordinal" else "any", 1.0
+    return f"{what}: {Cost.named('l1').change(feature, 0.0, much):.2g}"
 
 
 def _values(feature: Feature) -> str:
@@ -313,17 +284,16 @@ def _values(feature: Feature) -> str:
     return f"{len(shown)}: {', '.join(shown)}"
 
 
-def _stays(feature: Feature, doubts: Sequence[Suspicion]) -> Iterator[str]:
+def _reasons(
+    feature: Feature, doubts: Sequence[Suspicion], ours: Sequence[Proposal]
+) -> Iterator[str]:
+    """Why a column is proposed so; of one that stays, why it does and how it is read."""
+    from trust_recourse.question.cost import Cost
+
     if feature.protected:
         yield "protected: not learnt from, never moved"
     if stays := [each.seen for each in doubts if each.stays and not each.codes]:
         yield f"stays: {'; '.join(stays)}"
-
-
-def _reasons(feature: Feature, ours: Sequence[Proposal]) -> Iterator[str]:
-    """Why a column is proposed so; of one that stays, only how it is read."""
-    from trust_recourse.question.cost import Cost
-
     for each in ours:
         if each.fields.get("kind") == "ordinal":
             how, also, without = each.reason.partition("; ")
@@ -335,21 +305,11 @@ def _reasons(feature: Feature, ours: Sequence[Proposal]) -> Iterator[str]:
             yield each.reason
 
 
-def _narrowed(feature: Feature, column: pd.Series[Any]) -> Iterator[str]:
-    """That the bounds of a column that may move leave out the extremes of the data."""
-    if not feature.movable or not feature.numeric:
-        return
-    known = column[~column.isin(feature.missing)].dropna()
-    low, high = float(known.min()), float(known.max())
-    if low < feature.bounds[0] or feature.bounds[1] < high:
-        extremes = f"{feature.describe(low)} to {feature.describe(high)}"
-        yield f"bounds: 1st and 99th percentile; all values: {extremes}"
-
-
 def _notes(
     feature: Feature, column: pd.Series[Any], doubts: Sequence[Suspicion], grouped: bool
 ) -> Iterator[str]:
-    """What a person should look at before believing the guess."""
+    """What a person should check before believing the guess."""
+    from trust_recourse.io.scalars import NUMBER
     from trust_recourse.report.first_schema import MANY, names_rows
 
     kinds = {each.kind: each for each in doubts}
@@ -379,11 +339,23 @@ def _notes(
         waits = f"{each.until}: {code}"
         yield waits if _waits(doubts) else f"{', '.join(each.named)}: missing? then {code}"
     if feature.kind == "category":
-        yield from _nearly_numbers(known)
+        odd = [text for text in known if isinstance(text, str) and not NUMBER.fullmatch(text)]
+        if 0 < 10 * len(odd) <= len(known):
+            yield f"numbers, but for {odd[0]!r} ({len(odd)} cells)"
 
 
-def _comments(notes: Sequence[str], doubts: Sequence[Suspicion]) -> Iterator[str]:
-    """The notes for whoever edits the file, with what to write there."""
+def _comments(
+    feature: Feature, column: pd.Series[Any], doubts: Sequence[Suspicion],
+    ours: Sequence[Proposal], notes: Sequence[str],
+) -> Iterator[str]:  # fmt: skip
+    """Reasons and notes for whoever edits the file, with what to write there."""
+    yield from (each.reason for each in ours)
+    if feature.movable and feature.numeric:
+        known = column[~column.isin(feature.missing)].dropna()
+        low, high = float(known.min()), float(known.max())
+        if low < feature.bounds[0] or feature.bounds[1] < high:
+            extremes = f"{feature.describe(low)} to {feature.describe(high)}"
+            yield f"bounds: 1st and 99th percentile; all values: {extremes}"
     for each in doubts:
         advice = (
             "It cannot be changed now; if it can, remove mutable: false"
@@ -405,20 +377,12 @@ def as_missing(doubt: Suspicion) -> list[str]:
     """How to say at the command that the codes of a column mean missing: each word by itself."""
     from trust_recourse.io.wording import written
 
-    words = [code for code in doubt.codes if isinstance(code, str)]
-    numbers = ",".join(written(code) for code in doubt.codes if not isinstance(code, str))
-    said = [*words, *([numbers] if numbers else [])]
+    said = [code for code in doubt.codes if isinstance(code, str)]
+    if numbers := ",".join(written(code) for code in doubt.codes if not isinstance(code, str)):
+        said.append(numbers)
     return [part for code in said for part in ("--missing", f"{doubt.column}={code}")]
 
 
 def _waits(doubts: Sequence[Suspicion]) -> bool:
     """Whether a column stays only until its codes are told."""
     return all(each.codes for each in doubts if each.stays)
-
-
-def _nearly_numbers(known: pd.Series[Any]) -> Iterator[str]:
-    from trust_recourse.io.scalars import NUMBER
-
-    odd = [text for text in known if isinstance(text, str) and not NUMBER.fullmatch(text)]
-    if 0 < 10 * len(odd) <= len(known):
-        yield f"numbers, but for {odd[0]!r} ({len(odd)} cells)"

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from trust_recourse.cli import question_options as question
+from trust_recourse.cli.command import command, option
 from trust_recourse.cli.exit_codes import InputError
-from trust_recourse.cli.ledger import said_if_new
+from trust_recourse.cli.ledger_commands import said_if_new
 from trust_recourse.cli.letter import InstitutionOptions
-from trust_recourse.cli.options import command
 from trust_recourse.cli.output import say
-from trust_recourse.cli.root import option
 from trust_recourse.io.files import read_secret
 from trust_recourse.io.tables import read
 
@@ -94,7 +93,8 @@ class Service(InstitutionOptions, question.RuleOptions):
 
     def recourse(self) -> Recourse:
         """The model with its rules."""
-        return self.over(question.recourse_of(self.model, self.schema, self.wanted))
+        recourse = question.recourse_of(self.model, self.schema, self.wanted)
+        return recourse.under(self.question(recourse.schema))
 
     def shared(self, recourse: Recourse) -> Institution:
         """Who writes letters, with what they share."""
@@ -222,13 +222,9 @@ def serve(
     listener = listen(host, port)
     classes = " or ".join(map(str, recourse.model.classes_.tolist()))
     wanted = f"the class wanted is {recourse.wanted}, of {classes}"
-    address = f"http://{_written(host)}:{listener.getsockname()[1]}"
+    address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
     say(f"{service.model}: {wanted}" + ("" if service.wanted else "; --wanted names another"))
     say(f"{address}{'' if service.page else '/docs'}   (end it with Ctrl+C)")
     if notice:
         say(notice, err=True)
     run(service, listener, workers)
-
-
-def _written(host: str) -> str:
-    return f"[{host}]" if ":" in host else host

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,9 +12,8 @@ from rich.table import Table
 
 from trust_recourse.cli import output
 from trust_recourse.cli import question_options as question
+from trust_recourse.cli.command import argument, command, flag, option
 from trust_recourse.cli.exit_codes import InputError
-from trust_recourse.cli.options import command
-from trust_recourse.cli.root import option
 from trust_recourse.io.wording import in_few_digits, punctuated, significant, written
 from trust_recourse.question.vocabulary import Mode
 
@@ -38,9 +37,7 @@ READ = ("name", "kind", "values", "missing", "unit", "label", "labels")
 
 @command()
 def verify(
-    certificate: Annotated[
-        Path, typer.Argument(metavar="CERTIFICATE.json", help="Written by `find --certificate`.")
-    ],
+    certificate: Annotated[Path, argument("Written by `find --certificate`.", "CERTIFICATE.json")],
     person: question.PersonOptions,
     rules: question.RuleOptions,
     confidence: Annotated[
@@ -49,7 +46,7 @@ def verify(
     mode: Annotated[Mode | None, option("What was asked of it. [default: at_least]")] = None,
     tolerance: Annotated[float | None, option("Of a band. [default: 0.1]")] = None,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="Also print all values and rules of the question.")
+        bool, flag("--verbose", "Also print all values and rules of the question.")
     ] = False,
 ) -> None:
     r"""Check the proof of an answer on the model it is about, without believing any of it.
@@ -78,10 +75,11 @@ def verify(
         trust-recourse verify proof.json model.safetensors --data patients.csv --row 9 \
             --lock age --confidence 0.7 --cost l2
     """
+    from trust_recourse import Certificate, load
     from trust_recourse.certificate import CertificateError, check
 
     try:
-        proof, machine = read(certificate, person.model)
+        proof, machine = Certificate.load(certificate), load(person.model)
     except (ValueError, OSError) as error:
         if certificate.suffix == ".safetensors" or person.model.suffix == ".json":
             hint = "Give the certificate first, then the model."
@@ -93,9 +91,9 @@ def verify(
             "Python: trust_recourse.verify(certificate, model, cost=cost)"
         )
     given = _given(person, rules, machine)
-    level = Level(confidence, mode, tolerance, rules.given["decision_threshold"])
+    threshold = rules.given["decision_threshold"]
+    target, told = _target(proof.problem.target, machine, confidence, mode, tolerance, threshold)
     try:
-        target = level.target(proof.problem.target, machine)
         verdict = check(proof, machine, target=target, **given)
     except CertificateError as error:
         output.say(f"Refused: {error}.")
@@ -103,56 +101,40 @@ def verify(
     console = output.console()
     console.print(f"The proof holds. {verdict.sentence}")
     console.print(said(proof, verdict, machine, verbose=verbose))
-    console.print(output.words(f"\n{_word({*given, *level.told})}"))
+    console.print(output.words(f"\n{_word({*given, *told})}"))
 
 
-@dataclass(frozen=True)
-class Level:
-    """What the target must be, as far as it is given on the line."""
+def _target(
+    theirs: Target,
+    machine: Model,
+    confidence: float | None,
+    mode: Mode | None,
+    tolerance: float | None,
+    threshold: float | None,
+) -> tuple[Target, set[str]]:
+    """The target as far as it is given on the line, and the parts that are not its own word.
 
-    confidence: float | None
-    mode: Mode | None
-    tolerance: float | None
-    threshold: float | None
+    A confidence without a threshold goes with that of the model.
+    """
+    from trust_recourse.models.readers.read_model import own_threshold
+    from trust_recourse.question import Target
 
-    def __post_init__(self) -> None:
-        if self.wins and self.confidence is not None:
-            raise InputError(f"--mode wins --confidence {self.confidence}: it asks for none")
-        for flag in ("mode", "tolerance") if self.confidence is None and not self.wins else ():
-            if (given := getattr(self, flag)) is not None:
-                raise InputError(f"--{flag} {given}: of which confidence? give --confidence too")
-
-    @property
-    def wins(self) -> bool:
-        """Whether it is asked that no other class has more, which has no level."""
-        return self.mode == "wins"
-
-    @property
-    def told(self) -> Iterator[str]:
-        """The parts that are not the certificate's own word."""
-        if self.confidence is not None or self.wins:
-            yield "confidence"
-        if self.confidence is not None or self.wins or self.threshold is not None:
-            yield "threshold"
-
-    def target(self, theirs: Target, machine: Model) -> Target:
-        """The target; a confidence without a threshold goes with the model's own."""
-        from trust_recourse.models.readers.read_model import own_threshold
-        from trust_recourse.question import Target
-
-        if self.wins:
-            return Target(0.5, "wins")
-        if self.confidence is None:
-            return replace(theirs, threshold=self.threshold or theirs.threshold)
-        band = 0.1 if self.tolerance is None else self.tolerance
-        line = self.threshold or own_threshold(machine)
-        return Target(self.confidence, self.mode or "at_least", band, line)
+    if mode == "wins":
+        if confidence is not None:
+            raise InputError(f"--mode wins --confidence {confidence}: it asks for none")
+        return Target(0.5, "wins"), {"confidence", "threshold"}
+    if confidence is None:
+        for name, given in (("mode", mode), ("tolerance", tolerance)):
+            if given is not None:
+                raise InputError(f"--{name} {given}: of which confidence? give --confidence too")
+        told = set() if threshold is None else {"threshold"}
+        return replace(theirs, threshold=threshold or theirs.threshold), told
+    band, line = 0.1 if tolerance is None else tolerance, threshold or own_threshold(machine)
+    return Target(confidence, mode or "at_least", band, line), {"confidence", "threshold"}
 
 
 def _given(
-    person: question.PersonOptions,
-    rules: question.RuleOptions,
-    machine: Model,
+    person: question.PersonOptions, rules: question.RuleOptions, machine: Model
 ) -> dict[str, Any]:
     """What the question must be but for its target, as far as it is given on the line."""
     from trust_recourse.schema import Schema
@@ -182,13 +164,6 @@ def _word(given: Set[str]) -> str:
     return f"{head}. Compare it with what you asked, or give yours to be compared: {ways}."
 
 
-def read(certificate: Path, model: Path) -> tuple[Certificate, Model]:
-    """A certificate and the model it is about, from their files."""
-    from trust_recourse import Certificate, load
-
-    return Certificate.load(certificate), load(model)
-
-
 def said(
     certificate: Certificate, verdict: Verdict, model: Model, *, verbose: bool = True
 ) -> Table:
@@ -203,22 +178,19 @@ def said(
     free = sum(actions.free for actions in problem.action_set.actions)
     person = f"{len(features)} values, of which {free} may change; --verbose prints them"
     stated = f"of {len(rules)} features; --verbose prints them" if rules else "none"
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    for name, text in (
+    rows = (
         ("question", verdict.question),
         ("model", certificate.fingerprint),
         ("person", repr(problem.action_set) if verbose else person),
         ("rules", "\n".join(rules) or "none" if verbose else stated),
-        ("asked for", _target(problem, model)),
+        ("asked for", _asked_for(problem, model)),
         ("threshold", decision),
         ("cost", problem.cost.words),
         ("fewest", "the fewest changed features, then the least cost" * verdict.sparse),
         ("answer", _answer(certificate, problem)),
         ("checked", boxes if parts else "the answer; nothing is cheaper than no change"),
-    ):
-        if text:
-            grid.add_row(output.words(name, "dim"), output.words(text))
-    return grid
+    )
+    return output.grid((name, text) for name, text in rows if text)
 
 
 def _answer(certificate: Certificate, problem: Problem) -> str:
@@ -252,14 +224,12 @@ def _rules(features: tuple[Feature, ...]) -> Iterator[str]:
 
 
 def _yaml(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, (int, float)):
-        return punctuated(written(in_few_digits(float(value))))
-    return str(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    return punctuated(written(in_few_digits(float(value))))
 
 
-def _target(problem: Problem, model: Model) -> str:
+def _asked_for(problem: Problem, model: Model) -> str:
     """The target, to the last digit."""
     target, label = problem.target, model.classes_[problem.wanted]
     if target.mode == "wins":

@@ -48,7 +48,7 @@ def explanation_paper(result: Result, told: Explanation | Comparison) -> Printed
     if isinstance(told, Comparison):
         said += [Text(clean(told.sentence)), _table(told.words())]
     words = f"From {why.start.name} to {why.end.name}, {why.by} by {why.by}."
-    picture = drawn(lambda: _figure(result, told), words)
+    picture = drawn(lambda: explanation_figure(result, told), words)
     said += [*_explained(why, picture), Text(ABOUT, small=True)]
     return Printed(Document.of_ours("Why the model would say yes", said))
 
@@ -69,7 +69,8 @@ def _explained(why: Explanation, picture: Iterator[Block]) -> Iterator[Block]:
         yield ListBlock(support)
 
 
-def _figure(result: Result, told: Explanation | Comparison) -> Any:
+def explanation_figure(result: Result, told: Explanation | Comparison) -> Any:
+    """The picture of why an option works, or of two options beside each other."""
     from trust_recourse.answers.plot import draw_duel, draw_waterfall, duel_info, waterfall_info
 
     if not isinstance(told, Comparison):

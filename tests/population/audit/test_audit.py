@@ -34,7 +34,6 @@ from trust_recourse.io.progress import Progress
 from trust_recourse.io.tables import FORMULA, as_csv
 from trust_recourse.population import batch
 from trust_recourse.population.audit import gather, intervals
-from trust_recourse.population.audit.audit_folder import BatchFolder
 from trust_recourse.population.audit.counts import NONE, OPEN, REACHED, Group
 from trust_recourse.population.audit.groups import (
     MOST_CROSSED,
@@ -45,6 +44,7 @@ from trust_recourse.population.audit.groups import (
 )
 from trust_recourse.population.audit.permutation_test import dealt_out
 from trust_recourse.population.audit.sampled_search import Sampled, SampledStep, Some, _people
+from trust_recourse.population.batch.batch_folder import BatchFolder
 from trust_recourse.question import Question
 from trust_recourse.question.cost import Cost
 from trust_recourse.report.audit_page import levels, points
@@ -500,7 +500,7 @@ texts = st.lists(st.text('ab, "', max_size=5), min_size=1, max_size=4, unique=Tr
 
 @given(st.lists(texts, min_size=1, max_size=3))
 def test_no_two_groups_are_called_alike(columns):
-    by = Grouping(tuple(Column("x", "x", tuple(labels)) for labels in columns))
+    by = Grouping(tuple(Column("x", "x", tuple(labels), {}.get) for labels in columns))
     assert len(set(by.labels)) == len(by.labels) == np.prod([len(each) for each in columns])
     assert len(columns) > 1 or by.labels == tuple(columns[0])
 
@@ -704,7 +704,8 @@ def test_values_that_answers_hold_as_text_are_read_again(feature, texts, values,
 def test_cost_functions_are_given_again_or_the_model_is_not_asked(loans, tmp_path):
     place, model = loans
     first = BatchFolder.read(place / "answers")
-    X = pd.read_parquet(first.parts[0]).head(40)[[f"from.{n}" for n in first.schema.names]]
+    own = [f"from.{name}" for name in first.schema.names]
+    X = pd.read_parquet(first.path / "part-00000.parquet", columns=own).head(40)
     X.columns = list(first.schema.names)
     cost = Cost.named("l1", functions={"housing": lambda own, new: 1000.0 * (own != new)})
     asked = Recourse(model, first.schema, cost)
@@ -759,7 +760,8 @@ def test_by_a_plausibility_test_the_model_is_not_asked_again(loans, tmp_path):
 def batched(loans, asked, place):
     """What a batch writes of some people who are asked about so."""
     folder = BatchFolder.read(loans[0] / "answers")
-    X = pd.read_parquet(folder.parts[0]).head(12)[[f"from.{n}" for n in folder.schema.names]]
+    own = [f"from.{name}" for name in folder.schema.names]
+    X = pd.read_parquet(folder.path / "part-00000.parquet", columns=own).head(12)
     X.columns = list(folder.schema.names)
     X.to_parquet(place / "people.parquet", index=False)
     schema = folder.schema.update("income", upper=99)

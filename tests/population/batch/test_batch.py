@@ -36,7 +36,7 @@ from trust_recourse.cli import app
 from trust_recourse.population import batch
 from trust_recourse.population.batch import BatchError, Job, TableError, answer
 from trust_recourse.population.batch import batch_folder as folder
-from trust_recourse.population.batch.people import PartSpan
+from trust_recourse.population.batch.source_tables import PartSpan
 from trust_recourse.question import Question
 from trust_recourse.question.cost import Cost
 from worlds import paper_machine
@@ -717,7 +717,7 @@ def test_no_byte_of_the_answers_changes_unseen(recourse, file, tmp_path):
             assert alike(good, batch.read(out))
         except BatchError:
             seen += 1
-            assert folder.Folder(out, {}).missing((span,)) == {0}
+            assert folder.Folder(out).missing((span,)) == {0}
     assert seen > 20
 
 

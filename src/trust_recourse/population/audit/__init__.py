@@ -1,8 +1,7 @@
 """The audit of a whole population, by group. `Audit` loads on first use.
 
-`request` says what is asked, `folder` reads what a batch wrote, `groups` says who belongs together,
-`counts` counts, `intervals` says how sure it is, `sampled_search` asks the model more, and `gather`
-puts it together.
+`audit_request` says what is asked, `groups` who belongs together, `counts` counts, `intervals` says
+how sure it is, `sampled_search` asks the model more, and `gather` puts it together.
 """
 
 from __future__ import annotations

@@ -6,15 +6,14 @@ Kept are counts, and of the costs each different one with how often it occurs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from trust_recourse.population.audit.audit_folder import NEW, OWN, BatchFolder
-from trust_recourse.population.audit.groups import Floats, Grouping, Ints, Often
+from trust_recourse.io.scalars import Bools, Floats, Ints
+from trust_recourse.population.audit.groups import Grouping, Often
+from trust_recourse.population.batch.batch_folder import NEW, OWN, BatchFolder
 
 REACHED = ("optimal", "feasible", "already_met")
 NONE = ("infeasible",)
@@ -83,7 +82,10 @@ def tallied(folder: BatchFolder, by: Sequence[Grouping]) -> list[list[Group]]:
     columns += [mark + name for name in names for mark in (OWN, NEW)]
     for frame in folder.frames(columns):
         people = people_of(frame)
-        changed = {name: _differ(frame[OWN + name], frame[NEW + name]) for name in names}
+        changed = {}
+        for name in names:
+            own, new = frame[OWN + name], frame[NEW + name]  # a blank option changes nothing
+            changed[name] = ((own != new).fillna(True) & new.notna()).to_numpy(dtype=bool)
         for grouping, count in zip(by, counts, strict=True):
             count.add(grouping.codes(frame), people, changed)
     return [
@@ -96,8 +98,8 @@ def tallied(folder: BatchFolder, by: Sequence[Grouping]) -> list[list[Group]]:
 class Outcomes:
     """The people of one part, as arrays."""
 
-    known: NDArray[np.bool_]  # whether the model's decision is known
-    refused: NDArray[np.bool_]
+    known: Bools  # whether the model's decision is known
+    refused: Bools
     status: Ints  # the place among STATUSES
     cost: Floats
     changes: Ints
@@ -121,27 +123,17 @@ def people_of(frame: pd.DataFrame) -> Outcomes:
     return Outcomes(known, refused, codes, cost, np.where(met, 0, changes).astype(np.int64))
 
 
-@dataclass(eq=False)
 class _Counts:
     """What is counted so far, for every group of one grouping."""
 
-    size: int
-    names: list[str]
-    people: Ints = field(init=False)
-    accepted: Ints = field(init=False)
-    statuses: Ints = field(init=False)
-    changes: Ints = field(init=False)
-    asked: dict[str, Ints] = field(init=False)
-    costs: list[Often] = field(init=False)
+    def __init__(self, size: int, names: list[str]) -> None:
+        self.size = size
+        self.people, self.accepted = _zeros(size), _zeros(size)
+        self.statuses, self.changes = _zeros(size, len(STATUSES)), _zeros(size, len(names) + 1)
+        self.asked = {name: _zeros(size) for name in names}
+        self.costs = [Often() for _ in range(size)]
 
-    def __post_init__(self) -> None:
-        self.people, self.accepted = _zeros(self.size), _zeros(self.size)
-        self.statuses = _zeros(self.size, len(STATUSES))
-        self.changes = _zeros(self.size, len(self.names) + 1)
-        self.asked = {name: _zeros(self.size) for name in self.names}
-        self.costs = [Often() for _ in range(self.size)]
-
-    def add(self, groups: Ints, who: Outcomes, changed: dict[str, NDArray[np.bool_]]) -> None:
+    def add(self, groups: Ints, who: Outcomes, changed: dict[str, Bools]) -> None:
         self.people += np.bincount(groups, minlength=self.size)
         self.accepted += np.bincount(groups[who.known & ~who.refused], minlength=self.size)
         np.add.at(self.statuses, (groups[who.refused], who.status[who.refused]), 1)
@@ -153,24 +145,13 @@ class _Counts:
             self.costs[at].add(who.cost[can & (groups == at)])
 
     def group(self, at: int, name: str) -> Group:
-        refused = int(self.statuses[at].sum())
+        statuses = dict(zip(STATUSES, self.statuses[at].tolist(), strict=True))
         accepted = int(self.accepted[at])
-        return Group(
-            name,
-            accepted,
-            int(self.people[at]) - accepted - refused,
-            dict(zip(STATUSES, self.statuses[at].tolist(), strict=True)),
-            *self.costs[at].sort(),
-            self.changes[at],
-            {feature: int(counts[at]) for feature, counts in self.asked.items()},
-        )
+        unknown = int(self.people[at]) - accepted - sum(statuses.values())
+        costs, times = self.costs[at].sort()
+        asked = {feature: int(counts[at]) for feature, counts in self.asked.items()}
+        return Group(name, accepted, unknown, statuses, costs, times, self.changes[at], asked)
 
 
 def _zeros(*shape: int) -> Ints:
     return np.zeros(shape, dtype=np.int64)
-
-
-def _differ(own: pd.Series[Any], new: pd.Series[Any]) -> NDArray[np.bool_]:
-    """Where two columns hold different values; a blank option changes nothing."""
-    a, b = own.astype(object).to_numpy(), new.astype(object).to_numpy()
-    return np.asarray((a != b) & new.notna().to_numpy(), dtype=bool)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trust_recourse.io.progress import Progress
+from trust_recourse.io.scalars import Floats
 from trust_recourse.io.wording import near, some
-from trust_recourse.population.audit.audit_folder import BatchFolder
 from trust_recourse.population.audit.audit_request import AuditRequest, Bands
 from trust_recourse.population.audit.counts import FEW, Group, of, tallied
-from trust_recourse.population.audit.groups import MOST, Floats, Grouping, groupings
+from trust_recourse.population.audit.groups import MOST, Grouping, groupings
 from trust_recourse.population.audit.intervals import (
     LEVEL,
     Estimate,
@@ -25,6 +25,7 @@ from trust_recourse.population.audit.intervals import (
 )
 from trust_recourse.population.audit.rate_tables import AuditTables, jsonable
 from trust_recourse.population.audit.sampled_search import Asking, Sampled, deepened
+from trust_recourse.population.batch.batch_folder import BatchFolder
 from trust_recourse.question.cost import Cost
 
 if TYPE_CHECKING:
@@ -122,24 +123,10 @@ class Audit(AuditTables):
         verbose : show a progress bar while the model is asked, and where there are many groups.
 
         """
-        asked = AuditRequest(
+        request = AuditRequest(
             by=(by,) if isinstance(by, str) else tuple(by), bands=bands or {}, cross=cross,
             reference=reference or {}, sample=sample, draws=draws, random_state=random_state,
         )  # fmt: skip
-        return cls.asking(folder, asked, model=model, cost=cost, verbose=verbose)
-
-    @classmethod
-    def asking(
-        cls,
-        folder: str | os.PathLike[str],
-        request: AuditRequest,
-        *,
-        model: Any = None,
-        cost: Cost | None = None,
-        verbose: bool = False,
-    ) -> Audit:
-        """Read a folder that a batch wrote, as `of` does, for what a request asks."""
-        draws, seed = request.draws, request.random_state
         opened = BatchFolder.read(folder)
         if cost is not None and model is None:
             raise ValueError(
@@ -150,29 +137,26 @@ class Audit(AuditTables):
         counted = tallied(opened, asked)
         told: list[tuple[Sampled, ...]] = [()] * len(asked)
         if asking is not None:
-            told = deepened(opened, asking, asked, request.sample, draws, seed, verbose)
+            told = deepened(opened, asking, asked, sample, draws, random_state, verbose)
         chosen = dict(request.reference)
         many = sum(map(len, counted))
         bar = Progress(many, "groups", show=verbose and many > MOST)
         parts = []
         for at, (grouping, groups) in enumerate(zip(asked, counted, strict=True)):
             named = _reference(grouping, groups, chosen)
-            part = _part(grouping.title, groups, named, draws, [seed, at], bar)
+            part = _part(grouping.title, groups, named, draws, [random_state, at], bar)
             parts.append(replace(part, sampled=told[at]))
         if chosen:
             odd = next(iter(chosen))
             known = [name for grouping in asked for name in _names(grouping)]
             raise ValueError(f"reference for {odd!r}, which is not among the groups {some(known)}")
+        words = Cost(**opened.told["cost"]).words
+        words += ", with functions of your own" * bool(opened.told.get("cost_functions"))
+        titles = {feature.name: feature.title for feature in opened.schema}
         return cls(
-            tuple(parts),
-            opened.confidence,
-            opened.target,
-            _cost_words(opened.told),
-            opened.told.get("wanted"),
-            draws,
-            seed,
-            {feature.name: feature.title for feature in opened.schema},
-        )
+            tuple(parts), opened.confidence, opened.target, words, opened.told.get("wanted"),
+            draws, random_state, titles,
+        )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers in lists, texts and numbers that JSON can hold."""
@@ -286,8 +270,3 @@ def _compared(
     outside = not few and not low <= 0.0 <= high
     clear = outside and apart(each, beside, measure, (1 - LEVEL) / 2 / judged)
     return GroupComparison(each.group.name, measure, difference, ratio, few, clear)
-
-
-def _cost_words(told: Mapping[str, Any]) -> str:
-    words = Cost(**told["cost"]).words
-    return f"{words}, with functions of your own" if told.get("cost_functions") else words

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise, product
 from operator import contains
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from trust_recourse.answers.many import UNANSWERED
-from trust_recourse.io.scalars import plain
+from trust_recourse.io.scalars import Floats, Ints, plain
 from trust_recourse.io.wording import near, some, written
-from trust_recourse.population.audit.audit_folder import OWN, BatchFolder
 from trust_recourse.population.audit.audit_request import Bands
+from trust_recourse.population.batch.batch_folder import OWN, BatchFolder
 from trust_recourse.schema import Feature
-
-Ints: TypeAlias = NDArray[np.int64]
-Floats: TypeAlias = NDArray[np.float64]
 
 MISSING = "missing"
 UNREAD = "not readable"  # blank because the row could not be read
@@ -43,26 +40,17 @@ class Column:
     name: str
     source: str  # in the parts
     labels: tuple[str, ...]  # in order; the last two are those of blanks, see `_labels`
-    edges: tuple[float, ...] = ()  # of bands: each begins at its edge
-    places: Mapping[str, int] | None = None  # else: a value's text → its group
-    feature: Feature | None = None
-    number: bool = False  # whether the values are numbers that are not banded
+    place: Callable[[Any], int | None]  # of a value's group among the labels; None is a blank
 
     def codes(self, frame: pd.DataFrame) -> Ints:
         """The place of each row's group among the labels."""
-        codes = self._values(frame)
-        blank = codes == len(self.labels) - 2
-        codes[blank & (frame["status"] == UNANSWERED).to_numpy(dtype=bool)] += 1
+        missing, unread = range(len(self.labels))[-2:]
+        at, different = pd.factorize(frame[self.source])
+        places = [self.place(value) for value in different.tolist()]
+        found = [missing if place is None else place for place in places]
+        codes = np.array([*found, missing], dtype=np.int64)[at]  # a blank is at −1, the last
+        codes[(codes == missing) & (frame["status"] == UNANSWERED).to_numpy(dtype=bool)] = unread
         return codes
-
-    def _values(self, frame: pd.DataFrame) -> Ints:
-        if self.places is not None:
-            names, at = _texts(frame[self.source], self.feature, self.number)
-            return np.array([self.places[name] for name in names], dtype=np.int64)[at]
-        numbers = _numbers(frame[self.source], self.feature)
-        codes = np.searchsorted(self.edges, numbers, side="right")
-        codes[np.isnan(numbers)] = len(self.edges) + 1
-        return codes.astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,10 +103,7 @@ def _quoted(label: str) -> str:
 
 
 def groupings(
-    folder: BatchFolder,
-    by: Sequence[str],
-    bands: Mapping[str, Bands],
-    cross: bool = False,
+    folder: BatchFolder, by: Sequence[str], bands: Mapping[str, Bands], cross: bool = False
 ) -> tuple[Grouping, ...]:
     """A grouping for each column named, and with `cross` one by all of them together.
 
@@ -152,26 +137,28 @@ def _known(folder: BatchFolder) -> list[str]:
 def _column(folder: BatchFolder, name: str, bands: Bands | None) -> Column:
     source = _source(folder, name)
     feature = None if source == name else folder.schema[name]
-    if feature is not None and feature.kind not in ("number", "integer"):
-        if bands is not None:
-            raise ValueError(f"bands for {name!r}: its values are {feature.kind}, not numbers")
-        return _by_value(folder, name, source, feature)
-    seen = _seen(folder, source, feature)
+    title = name if feature is None else feature.title
+    seen = _seen(folder, source, feature) if feature is None or feature.numeric else None
     if seen is None:
         if bands is not None:
-            raise ValueError(f"bands for {name!r}: its values are not all numbers")
-        return _by_value(folder, name, source, None)
+            are = "not all numbers" if feature is None else f"{feature.kind}, not numbers"
+            raise ValueError(f"bands for {name!r}: its values are {are}")
+        return _by_value(folder, name, title, source, feature)
     numbers, counts = seen
     if not len(numbers):
         raise ValueError(f"{name!r} is blank for everybody; there is nothing to group by")
-    title = feature.title if feature is not None else name
     if bands is None and len(numbers) <= FEW_NUMBERS:
-        named = partial(_number, feature=feature)
-        places = {named(number): at for at, number in enumerate(numbers.tolist())}
-        return Column(title, source, _labels(places), places={**places, "": len(places)},
-                      feature=feature, number=True)  # fmt: skip
+        named = {} if feature is None else feature.words
+        labels = [named.get(number) or _text(number) for number in numbers.tolist()]
+        places = {number: at for at, number in enumerate(numbers.tolist())}
+        return Column(title, source, _labels(labels), lambda x: places.get(_number(x, feature)))
     edges = _edges(name, numbers, counts, QUARTERS if bands is None else bands)
-    return Column(title, source, _labels(_band_names(edges)), edges=edges, feature=feature)
+
+    def band(value: Any) -> int | None:
+        number = _number(value, feature)
+        return None if math.isnan(number) else bisect_right(edges, number)
+
+    return Column(title, source, _labels(_band_names(edges)), band)
 
 
 def _source(folder: BatchFolder, name: str) -> str:
@@ -190,11 +177,12 @@ def _source(folder: BatchFolder, name: str) -> str:
 # ---------------------------------------------------------------- by value
 
 
-def _by_value(folder: BatchFolder, name: str, source: str, feature: Feature | None) -> Column:
+def _by_value(
+    folder: BatchFolder, name: str, title: str, source: str, feature: Feature | None
+) -> Column:
     found: set[str] = set()
     for frame in folder.frames([source]):
-        found |= set(_texts(frame[source], feature)[0])
-        found.discard("")
+        found |= {_name(value, feature) for value in frame[source].unique().tolist()} - {""}
         if len(found) > MOST:
             raise ValueError(
                 f"{name!r} has more than {MOST} different values, such as "
@@ -204,12 +192,11 @@ def _by_value(folder: BatchFolder, name: str, source: str, feature: Feature | No
             )
     known = sorted(found)
     if feature is not None:
-        order = [feature.describe_code(float(at)) for at in range(_levels(feature))]
+        levels = 2 if feature.kind == "boolean" else len(feature.values)
+        order = [feature.describe_code(float(at)) for at in range(levels)]
         known = [each for each in order if each in found]
     places = {each: at for at, each in enumerate(known)}
-    title = feature.title if feature is not None else name
-    return Column(title, source, _labels(known), places={**places, "": len(known)},
-                  feature=feature)  # fmt: skip
+    return Column(title, source, _labels(known), lambda value: places.get(_name(value, feature)))
 
 
 def _labels(known: Collection[str]) -> tuple[str, ...]:
@@ -225,21 +212,12 @@ def _labels(known: Collection[str]) -> tuple[str, ...]:
     return (*known, *blanks)
 
 
-def _levels(feature: Feature) -> int:
-    return 2 if feature.kind == "boolean" else len(feature.values)
-
-
-def _texts(
-    values: pd.Series[Any], feature: Feature | None, number: bool = False
-) -> tuple[list[str], Ints]:
-    """What the different values are called, "" last for a blank, and the place of each row's."""
-    given = pd.Series(_numbers(values, feature)) if number else values
-    at, different = pd.factorize(given)
-    name: Callable[[Any], str] = partial(_number, feature=feature) if number else _text
-    if feature is not None and not number:
-        name = partial(_described, feature=feature)
-    # a blank is at −1, which is the last place
-    return [*map(name, different.tolist()), ""], np.asarray(at, dtype=np.int64)
+def _name(value: Any, feature: Feature | None) -> str:
+    """What the group of a value is called; "" for a blank."""
+    if feature is None:
+        return _text(value)
+    code = _code(value, feature)
+    return "" if math.isnan(code) else feature.describe_code(code)
 
 
 def _text(value: Any) -> str:
@@ -251,17 +229,6 @@ def _text(value: Any) -> str:
     if isinstance(value, (int, float)):
         return written(float(value))
     return " ".join(str(value).split())
-
-
-def _number(value: Any, feature: Feature | None) -> str:
-    """A number as a group is called: by its label, if it has one."""
-    words = {} if feature is None else feature.words
-    return words[value] if value in words else _text(value)
-
-
-def _described(value: Any, feature: Feature) -> str:
-    code = _code(value, feature)
-    return "" if math.isnan(code) else feature.describe_code(code)
 
 
 def meant(value: Any, feature: Feature) -> Any:
@@ -284,18 +251,13 @@ def _code(value: Any, feature: Feature) -> float:
 # ---------------------------------------------------------------- by bands of numbers
 
 
-def _numbers(values: pd.Series[Any], feature: Feature | None) -> Floats:
-    if feature is None and _is_number(values):
-        return values.to_numpy(dtype=np.float64, na_value=np.nan)
-    read = _float if feature is None else partial(_code, feature=feature)
-    at, different = pd.factorize(values)
-    numbers = np.array([*map(read, different.tolist()), math.nan])  # a blank is at −1, the last
-    found: Floats = numbers[at]
-    return found
-
-
-def _float(text: str) -> float:
-    return float(text) if text.strip() else math.nan
+def _number(value: Any, feature: Feature | None) -> float:
+    """A value of a column of numbers; NaN for a blank."""
+    if feature is not None:
+        return _code(value, feature)
+    known = plain(value)
+    blank = known is None or (isinstance(known, str) and not known.strip())
+    return math.nan if blank else float(known)
 
 
 def _is_number(values: pd.Series[Any]) -> bool:
@@ -318,7 +280,8 @@ def _seen(folder: BatchFolder, source: str, feature: Feature | None) -> tuple[Fl
         column = frame[source]
         if feature is None and not _could_be(column):
             return None
-        here = _numbers(column, feature)
+        at, different = pd.factorize(column)
+        here = np.array([_number(value, feature) for value in different.tolist()])[at[at >= 0]]
         numbers.add(here[~np.isnan(here)])
     return numbers.sort()
 

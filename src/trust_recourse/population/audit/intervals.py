@@ -24,8 +24,8 @@ from statistics import NormalDist
 import numpy as np
 from scipy.special import stdtrit
 
+from trust_recourse.io.scalars import Floats, Ints
 from trust_recourse.population.audit.counts import Group, of
-from trust_recourse.population.audit.groups import Floats, Ints
 from trust_recourse.population.audit.permutation_test import dealt_out
 
 LEVEL = 0.95

@@ -21,7 +21,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from trust_recourse.population.audit.groups import Floats, Ints
+from trust_recourse.io.scalars import Floats, Ints
 
 STEPS = 100  # at most, to a saddlepoint; a few are enough
 DRAWS, CELLS = 10_000, 2_000_000  # at most; of amounts in all draws

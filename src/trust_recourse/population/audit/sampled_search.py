@@ -19,15 +19,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from trust_recourse.answers.recourse import Recourse
-from trust_recourse.answers.result import Result
 from trust_recourse.certificate import cost_parts
 from trust_recourse.io.progress import Progress
+from trust_recourse.io.scalars import Ints, plain
 from trust_recourse.models.readers.read_model import as_read
-from trust_recourse.population.audit.audit_folder import OWN, BatchFolder
 from trust_recourse.population.audit.counts import NONE, REACHED, STATUSES, people_of
-from trust_recourse.population.audit.groups import Grouping, Ints, meant
+from trust_recourse.population.audit.groups import Grouping, meant
 from trust_recourse.population.audit.intervals import Estimate, mean_cost, share
-from trust_recourse.question import Option, Question
+from trust_recourse.population.batch.batch_folder import OWN, BatchFolder
+from trust_recourse.question import Question, Target
 from trust_recourse.question.cost import Cost
 
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
@@ -63,13 +63,6 @@ class Sampled:
     opens: dict[str, Some]  # one constraint lifted, here or in another group → who would reach
     nothing: Some  # no single constraint would
     unsure: Some  # a limit ended a search, and no other constraint was found that would
-
-
-class _Answer(NamedTuple):
-    """What is said for one person and one confidence."""
-
-    status: str
-    cost: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,13 +111,14 @@ class Asking:
         own = self.question.confidence
         return sorted({level for level in (*LEVELS, *own) if level >= least})
 
-    def frontier(self, x: Mapping[str, Any]) -> list[_Answer]:
-        """What each confidence costs one person."""
+    def frontier(self, x: Mapping[str, Any]) -> list[tuple[str, float]]:
+        """The status of each confidence for one person, and what it costs them."""
         result = self.recourse.ask(dict(x), replace(self.question, confidence=tuple(self.levels)))
-        return [
-            _Answer(str(status), _cost(result, at))
-            for at, status in enumerate(result.status.values())
-        ]
+        costs: dict[Target, float] = {}
+        for option in result.options:
+            costs.setdefault(option.target, option.cost)
+        found = result.status.items()
+        return [(str(status), costs.get(target, np.nan)) for target, status in found]
 
     def opens(self, x: Mapping[str, Any]) -> tuple[list[str], bool]:
         """The constraints of which one, lifted, would be enough; and whether all were decided."""
@@ -155,12 +149,6 @@ def _asked_cost(folder: BatchFolder, cost: Cost | None) -> Cost:
             f"{folder.path}: was made with another cost than {cost!r}; give the cost of the batch"
         )
     return cost
-
-
-def _cost(result: Result, at: int) -> float:
-    target = list(result.status)[at]
-    first: Option | None = next((o for o in result.options if o.target == target), None)
-    return np.nan if first is None else first.cost
 
 
 def deepened(
@@ -197,7 +185,7 @@ def deepened(
 
 def _sampled(
     name: str,
-    curves: Sequence[Sequence[_Answer]],
+    curves: Sequence[Sequence[tuple[str, float]]],
     ways: Sequence[tuple[list[str], bool]],
     lifted: Collection[str],
     levels: Sequence[float],
@@ -207,12 +195,10 @@ def _sampled(
     steps = []
     for at, level in enumerate(levels):
         answers = [curve[at] for curve in curves]
-        reach = sum(answer.status in REACHED for answer in answers)
-        none = sum(answer.status in NONE for answer in answers)
-        n = len(answers)
-        values, times = np.unique(
-            np.array([a.cost for a in answers if a.status in REACHED]), return_counts=True
-        )
+        costs = [cost for status, cost in answers if status in REACHED]
+        none = sum(status in NONE for status, _ in answers)
+        n, reach = len(answers), len(costs)
+        values, times = np.unique(np.array(costs), return_counts=True)
         steps.append(
             SampledStep(
                 level, share(reach, n, draws, rng), share(none, n, draws, rng),
@@ -257,9 +243,8 @@ def _drawn(
             table = pd.concat([*found, table])
             least = [_first(table, sample), _first(table[table["stuck"]], sample)]
             found[:] = [pd.concat(least).drop_duplicates("row")]
-    refused = [_first(table, sample) for (table,) in kept]
-    stuck = [_first(table[table["stuck"]], sample) for (table,) in kept]
-    return [*map(_by_group, refused)], [*map(_by_group, stuck)]
+    refused = [_by_group(_first(table, sample)) for (table,) in kept]
+    return refused, [_by_group(_first(table[table["stuck"]], sample)) for (table,) in kept]
 
 
 def _first(table: pd.DataFrame, sample: int) -> pd.DataFrame:
@@ -268,8 +253,8 @@ def _first(table: pd.DataFrame, sample: int) -> pd.DataFrame:
 
 
 def _by_group(table: pd.DataFrame) -> _Sample:
-    codes = table["group"].unique().tolist()
-    return {code: table["row"][table["group"] == code].tolist() for code in codes}
+    groups, rows = table["group"], table["row"]
+    return {code: rows[groups == code].tolist() for code in groups.unique().tolist()}
 
 
 def _score(rows: Ints, seed: int) -> NDArray[np.uint64]:
@@ -294,6 +279,6 @@ def _people(folder: BatchFolder, rows: set[int]) -> dict[int, dict[str, Any]]:
     for frame in folder.frames(["row", *(OWN + name for name in names)]):
         wanted = frame[frame["row"].isin(rows)]
         for record in wanted.to_dict("records"):
-            own = {name: meant(record[OWN + name], folder.schema[name]) for name in names}
+            own = {name: meant(plain(record[OWN + name]), folder.schema[name]) for name in names}
             found[int(record["row"])] = own
     return found

@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 
 import pandas as pd
@@ -62,7 +62,13 @@ class Job:
                 confidence=() if question is None else (question,), node_limit=BATCH_BOXES
             )
         ours = recourse.under(question)
-        _refuse_unlisted(ours)
+        for name in ours.cost.functions:
+            feature = ours.schema[name]
+            if feature.kind == "number" and feature.movable and feature.step is None:
+                raise SchemaError(
+                    f"feature {name!r} has a cost function, but its values cannot be listed; give "
+                    "its step, lower and upper first"
+                )
         return cls(ours.packed(), ours.answerable(question).without_rules, radius, merge)
 
     @property
@@ -94,17 +100,6 @@ class Job:
         }
 
 
-def _refuse_unlisted(recourse: Recourse) -> None:
-    """Refuse a cost function of a number whose values nobody can list."""
-    for name in recourse.cost.functions:
-        feature = recourse.schema[name]
-        if feature.kind == "number" and feature.movable and feature.step is None:
-            raise SchemaError(
-                f"feature {name!r} has a cost function, but its values cannot be listed; give its "
-                "step, lower and upper first"
-            )
-
-
 def answer(frame: pd.DataFrame, job: Job, keep: Sequence[str] = ()) -> pd.DataFrame:
     """One row for each person of a frame: the columns to keep, then `job.columns`.
 
@@ -130,13 +125,14 @@ def _merged(people: Iterable[tuple[Any, ...]], job: Job) -> list[dict[str, Any]]
     known: dict[tuple[Any, ...], dict[str, Any]] = {}
     rows = []
     for values in people:
-        hashable = _hashable(values)
-        if hashable and values in known:
-            rows.append(known[values])
-            continue
-        rows.append(_told(values, job))
-        if hashable:
-            known[values] = rows[-1] | {"seconds": 0.0}
+        told = None
+        with suppress(TypeError):  # of a value without a hash
+            told = known.get(values)
+        if told is None:
+            told = _told(values, job)
+            with suppress(TypeError):
+                known[values] = told | {"seconds": 0.0}
+        rows.append(told)
     return rows
 
 
@@ -148,16 +144,15 @@ def unanswered(reasons: Sequence[str], job: Job) -> pd.DataFrame:
 
 def _told(values: tuple[Any, ...], job: Job) -> dict[str, Any]:
     recourse, start = job.recourse, time.perf_counter()
-    names = recourse.schema.names
     for value in values:
         if isinstance(value, SchemaError):
             return _refused(values, job, value)
     try:
-        result = recourse.ask(dict(zip(names, values, strict=True)), job.question)
+        result = recourse.ask(dict(zip(recourse.schema.names, values, strict=True)), job.question)
     except Exception as error:  # whatever is wrong with one person, the others get their answers
         return _refused(values, job, error)
     told = {
-        **dict(zip(_headed("from.", names), result.factual.tolist(), strict=True)),
+        **{f"from.{name}": value for name, value in result.factual.items()},
         "status": str(next(iter(result.status.values()))),
         "confidence_now": result.confidence,
         "refused": result.refused,
@@ -201,20 +196,11 @@ def _others(result: Result) -> str | None:
 
 
 def _refused(values: tuple[Any, ...], job: Job, error: Exception) -> dict[str, Any]:
-    """Who cannot be answered: what can be read of them, and the reason."""
+    """A person who cannot be answered: the values that can be read, and the reason."""
     each = zip(job.recourse.schema, values, strict=True)
     told = {f"from.{feature.name}": value for feature, value in each if _readable(feature, value)}
-    return told | {"status": UNANSWERED, "reason": _reason(error)}
-
-
-@lru_cache(maxsize=2)
-def _headed(prefix: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(prefix + name for name in names)
-
-
-def _reason(error: Exception) -> str:
-    plainly = isinstance(error, ValueError)
-    return str(error) if plainly else f"the search failed: {error!r}"
+    reason = str(error) if isinstance(error, ValueError) else f"the search failed: {error!r}"
+    return told | {"status": UNANSWERED, "reason": reason}
 
 
 def _readable(feature: Feature, value: Any) -> bool:
@@ -225,26 +211,15 @@ def _readable(feature: Feature, value: Any) -> bool:
     return True
 
 
-def _hashable(values: tuple[Any, ...]) -> bool:
-    try:
-        hash(values)
-    except TypeError:
-        return False
-    return True
-
-
 def _values(feature: Feature, column: pd.Series[Any]) -> list[Any]:
     """The values of a column: None for every blank, so that equal people compare equal.
 
     Text is read; where it cannot be, its error stands for it.
     """
     held = [plain(value) for value in column.tolist()]
-    read = {text: _read(feature, text) for text in set(filter(_is_written, held))}
-    return [read[value] if _is_written(value) else value for value in held]
-
-
-def _is_written(value: Any) -> bool:
-    return isinstance(value, (str, Decimal))
+    texts = {value for value in held if isinstance(value, str | Decimal)}
+    read = {text: _read(feature, text) for text in texts}
+    return [read[value] if isinstance(value, str | Decimal) else value for value in held]
 
 
 def _read(feature: Feature, value: str | Decimal) -> Any:
@@ -269,14 +244,5 @@ def _type_of(feature: Feature) -> str:
 
 def _frame(rows: list[dict[str, Any]], columns: dict[str, str], index: Any) -> pd.DataFrame:
     """Rows as columns of stated types, the same whether or not a column has blanks."""
-    return pd.DataFrame(
-        {name: _column([row.get(name) for row in rows], of) for name, of in columns.items()},
-        index=index,
-    )
-
-
-def _column(values: list[Any], of: str) -> Any:
-    if of == "string":
-        values = [None if value is None else str(value) for value in values]
-    given: Any = pd.array
-    return given(values, dtype=PANDAS[of])
+    frame = pd.DataFrame(rows, columns=list(columns), index=index, dtype=object)
+    return frame.astype({name: PANDAS[of] for name, of in columns.items()})

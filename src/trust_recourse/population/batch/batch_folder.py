@@ -3,7 +3,8 @@
     DIR/_batch.json          what was asked, of whom, by which model; written first
     DIR/part-00000.parquet   one row for each person of the part
 
-Whoever starts the same work again finds by the names of the files what is done.
+Whoever starts the same work again finds by the names of the files what is done. `BatchFolder` is
+a finished folder, which an audit reads part by part, some columns at a time.
 """
 
 from __future__ import annotations
@@ -24,11 +25,14 @@ import pandas as pd
 
 from trust_recourse.io.files import write_whole
 from trust_recourse.io.wording import some
-from trust_recourse.population.batch.people import PartSpan, Population
+from trust_recourse.population.batch.source_tables import PartSpan
+from trust_recourse.question import Question
+from trust_recourse.schema import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+OWN, NEW = "from.", "to."  # before a feature's name: the person's value, and the option's
 KIND, FORMAT = "trust-recourse batch", 1
 MANIFEST = "_batch.json"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -50,52 +54,44 @@ class Folder:
     """Where the answers to one question about one input are written."""
 
     path: Path
-    manifest: dict[str, Any]
 
     @classmethod
     @contextlib.contextmanager
-    def held(cls, path: str | os.PathLike[str], manifest: dict[str, Any]) -> Iterator[Folder]:
+    def held(cls, path: str | os.PathLike[str], asked: dict[str, Any]) -> Iterator[Folder]:
         """Begin a folder, or go on with one if just the same was asked there of the same people.
 
         A second process is kept from it meanwhile; one that was killed keeps nobody.
         """
-        folder = cls(Path(path), manifest)
+        folder = cls(Path(path))
         with _writable(folder.path):
             folder.path.mkdir(parents=True, exist_ok=True)
             lock = os.open(folder.path / ".lock", os.O_CREAT | os.O_RDWR)
         try:
             _lock(lock, folder.path)
-            folder._begin()
+            for beside in folder.path.glob(".*.tmp"):  # of a process that was killed as it wrote
+                beside.unlink()
+            if (folder.path / MANIFEST).exists():
+                _refuse_another(folder.path, manifest(folder.path), asked)
+            else:
+                folder.write(MANIFEST, json.dumps(asked, ensure_ascii=False, indent=1).encode())
             yield folder
         finally:
             os.close(lock)
 
-    def _begin(self) -> None:
-        for beside in self.path.glob(".*.tmp"):  # of a process that was killed as it wrote
-            beside.unlink()
-        if (self.path / MANIFEST).exists():
-            _refuse_another(self.path, _manifest(self.path), self.manifest)
-            return
-        self._write(MANIFEST, json.dumps(self.manifest, ensure_ascii=False, indent=1).encode())
-
     def missing(self, spans: tuple[PartSpan, ...]) -> set[int]:
-        """The numbers of the parts that are not there, or not whole."""
-        return {span.number for span in spans if not self._has(span)}
+        """The numbers of the parts that are not there, damaged, or without just their rows."""
+        found = set()
+        for span in spans:
+            try:
+                rows = read_part(self.path / part_name(span.number), None)["row"].to_pylist()
+            except BatchError:
+                rows = None
+            if rows != list(range(span.first, span.first + span.rows)):
+                found.add(span.number)
+        return found
 
-    def _has(self, span: PartSpan) -> bool:
-        """Whether a part is there, undamaged, with just its rows; it is read for that."""
-        try:
-            table = read_part(self.path / part_name(span.number), None)
-        except BatchError:
-            return False
-        rows: list[int] = table["row"].to_pylist()
-        return rows == list(range(span.first, span.first + span.rows))
-
-    def write(self, number: int, content: bytes) -> None:
-        """Write one part, whole or not at all."""
-        self._write(part_name(number), content)
-
-    def _write(self, name: str, content: bytes) -> None:
+    def write(self, name: str, content: bytes) -> None:
+        """Write one file, whole or not at all."""
         try:
             write_whole(self.path / name, content)
         except OSError as error:
@@ -111,8 +107,10 @@ def part_name(number: int) -> str:
     return f"part-{number:05d}.parquet"
 
 
-def refuse_foreign(path: Path) -> None:
-    """Refuse a folder with files in it where no batch was begun; hidden ones do not count."""
+def refuse_foreign(path: Path, source: Path) -> None:
+    """Refuse a folder within the input, or with files (not hidden) where no batch was begun."""
+    if source.is_dir() and path.resolve().is_relative_to(source.resolve()):
+        raise BatchError(f"{path}: is in the folder that is read; give another folder to write to")
     with _writable(path):
         found = os.listdir(path) if path.exists() else []
     seen = sorted(name for name in found if not name.startswith("."))
@@ -144,22 +142,6 @@ def _lock(handle: int, path: Path) -> None:
         raise BatchError(
             f"{path}: another process is at work on it; wait for it, or end it"
         ) from None
-
-
-def _manifest(path: Path) -> dict[str, Any]:
-    try:
-        told = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise BatchError(f"{path}: no {MANIFEST} in it, so no batch was begun there") from None
-    except (ValueError, RecursionError) as error:
-        raise BatchError(f"{path / MANIFEST}: damaged ({error}); {ELSEWHERE}") from None
-    if not isinstance(told, dict) or told.get("kind") != KIND:
-        raise BatchError(f"{path / MANIFEST}: not the manifest of a batch")
-    if told.get("format") != FORMAT:
-        raise BatchError(
-            f"{path / MANIFEST}: format {told.get('format')}; this version reads {FORMAT}"
-        )
-    return told
 
 
 def _refuse_another(path: Path, there: dict[str, Any], asked: dict[str, Any]) -> None:
@@ -202,7 +184,77 @@ def _apart(name: str, there: Any, now: Any) -> Iterator[str]:
 
 def manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What was asked in a folder, of whom, and by which model."""
-    return _manifest(Path(path))
+    path = Path(path)
+    try:
+        told = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BatchError(f"{path}: no {MANIFEST} in it, so no batch was begun there") from None
+    except (ValueError, RecursionError) as error:
+        raise BatchError(f"{path / MANIFEST}: damaged ({error}); {ELSEWHERE}") from None
+    if not isinstance(told, dict) or told.get("kind") != KIND:
+        raise BatchError(f"{path / MANIFEST}: not the manifest of a batch")
+    if told.get("format") != FORMAT:
+        raise BatchError(
+            f"{path / MANIFEST}: format {told.get('format')}; this version reads {FORMAT}"
+        )
+    return told
+
+
+@dataclass(frozen=True)
+class BatchFolder:
+    """What a batch left: its manifest, and parts that are read one at a time."""
+
+    path: Path
+    told: dict[str, Any]
+    schema: Schema
+    question: Question  # what was asked for everybody
+    kept: tuple[str, ...]  # columns of the input
+    columns: tuple[str, ...]
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> BatchFolder:
+        """Open a finished folder; no row is read yet."""
+        place = Path(path)
+        if not place.is_dir():
+            raise ValueError(f"{place}: expected the folder that `trust-recourse batch` wrote")
+        told = manifest(place)
+        try:
+            parts(place)  # refuses one that is not finished
+            schema = Schema.from_dict(told["schema"], source=str(place / MANIFEST))
+            question, kept = Question.from_dict(told["question"]), tuple(told["keep"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{place / MANIFEST}: damaged ({error!r}); run the batch again"
+            ) from None
+        if not told["parts"]:
+            raise ValueError(f"{place}: the batch had nobody in it, so there is nothing to count")
+        columns = read_part(place / part_name(0), None).column_names
+        return cls(place, told, schema, question, kept, tuple(columns))
+
+    @property
+    def confidence(self) -> float:
+        """The confidence that the batch asked for."""
+        return (*self.question.confidence, float(self.told["decision_threshold"]))[0]
+
+    @property
+    def target(self) -> str:
+        """All that the batch asked of an answer, in words."""
+        asked, line = self.question, self.told.get("decision_threshold", 0.5)
+        target, more = asked.targets(line)[0], asked.extra_constraints(line)
+        words = f"a confidence of {target.words}"
+        if target.mode == "wins":
+            words = "more confidence than in any other class"
+        return words + (f", {more}" if more else "")
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Of the model that the batch asked."""
+        model = self.told.get("model")
+        return model.get("fingerprint") if isinstance(model, dict) else None
+
+    def frames(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+        """The parts one by one, these columns and `row` alone."""
+        return parts(self.path, columns)
 
 
 def parts(
@@ -278,13 +330,3 @@ def _frame(path: Path, columns: Sequence[str] | None) -> pd.DataFrame:
     nullable = {"int64": pd.Int64Dtype(), "bool": pd.BooleanDtype(), "string": pd.StringDtype()}
     frame: pd.DataFrame = table.to_pandas(types_mapper=lambda of: nullable.get(str(of)))
     return frame.astype({"row": "int64"})
-
-
-def told_of(source: Population) -> dict[str, Any]:
-    """What a manifest says of an input."""
-    return {
-        "path": str(source.path),
-        "bytes": source.size,
-        "sha256": source.sha256,
-        "rows": source.rows,
-    }

@@ -10,15 +10,16 @@ import logging
 from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from functools import partial
 from uuid import uuid4
 
 from dask.utils import key_split
-from distributed import Client, KilledWorker, as_completed
+from distributed import Client, Future, KilledWorker, as_completed
 from distributed.comm.core import CommClosedError
 
 from trust_recourse.population.batch.batch_folder import BatchError
-from trust_recourse.population.batch.people import Part
-from trust_recourse.population.batch.run import AHEAD, Answered, PartWork, answered
+from trust_recourse.population.batch.run import AHEAD, Answered, PartWork, answered, in_turn
+from trust_recourse.population.batch.source_tables import Part
 
 RETRIES = 3
 TALKATIVE = ("distributed", "distributed.client", "tornado.application", "asyncio")
@@ -53,26 +54,19 @@ def on_cluster(client: Client, work: PartWork, parts: Iterable[Part]) -> Iterato
     A worker that is lost costs its parts alone, which others then answer. So few parts are out at
     a time that neither this process nor the scheduler holds more than some for each worker.
     """
-    run, coming = uuid4().hex, iter(parts)
-    numbers: dict[object, int] = {}
+    run, pool = uuid4().hex, as_completed(loop=client.loop)
+
+    def submit(part: Part) -> Future[bytes]:
+        key = f"answers-{run}-{part.number}"
+        future = client.submit(answered, part, question, key=key, retries=RETRIES)
+        pool.add(future)
+        return future
+
     try:
         # A task, not scattered data: if every worker that has it is lost, it is made again.
-        held = client.submit(_held, work, key=f"question-{run}", retries=RETRIES)
-        pool = as_completed(loop=client.loop)
-        while True:
-            while len(numbers) < max(AHEAD, AHEAD * _threads(client)):
-                part = next(coming, None)
-                if part is None:
-                    break
-                future = client.submit(
-                    answered, part, held, key=f"answers-{run}-{part.number}", retries=RETRIES
-                )
-                numbers[future.key] = part.number
-                pool.add(future)
-            if not numbers:
-                return
-            future = next(pool)
-            yield numbers.pop(future.key), future.result()
+        question = client.submit(_held, work, key=f"question-{run}", retries=RETRIES)
+        room = partial(_room, client)
+        yield from in_turn(iter(parts), {}, room, submit, lambda _: [next(pool)])
     except KilledWorker as error:
         raise BatchError(
             f"a part was lost with each of several workers ({key_split(error.task)}); is there too "
@@ -86,9 +80,10 @@ def _held(work: PartWork) -> PartWork:
     return work
 
 
-def _threads(client: Client) -> int:
-    """How many parts the cluster can work on at a time; it may grow and shrink."""
+def _room(client: Client) -> int:
+    """How many parts may be out at a time; a cluster may grow and shrink."""
     known = client.scheduler_info(-1)
     if "workers" not in known:
         raise CommClosedError("its scheduler does not answer")
-    return sum(worker["nthreads"] for worker in known["workers"].values())
+    threads: int = sum(worker["nthreads"] for worker in known["workers"].values())
+    return max(AHEAD, AHEAD * threads)

@@ -7,6 +7,7 @@ import itertools
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,10 +26,10 @@ from trust_recourse.population.batch.batch_folder import (
     BatchError,
     Folder,
     check,
+    part_name,
     refuse_foreign,
-    told_of,
 )
-from trust_recourse.population.batch.people import Part, Population, people
+from trust_recourse.population.batch.source_tables import Part, Population, people
 from trust_recourse.question import Question
 
 if TYPE_CHECKING:
@@ -84,8 +85,7 @@ def run(
     """
     job = Job.of(recourse, question, radius=radius, merge=merge)
     jobs = _jobs(n_jobs)
-    _refuse_within(Path(source), Path(out))
-    refuse_foreign(Path(out))
+    refuse_foreign(Path(out), Path(source))
     found = people(source, rows_per_part)
     kept = _kept(found, job, id, keep)
     found.refuse_absent(recourse.schema.names, recourse.schema)
@@ -101,29 +101,14 @@ def run(
             from trust_recourse.population.batch.cluster import on_cluster
 
             answers = on_cluster(client, work, parts)
-        _write_all(folder, found, missing, answers, tell)
+        rows = {span.number: span.rows for span in found.spans}
+        done = found.rows - sum(rows[number] for number in missing)
+        for number, content in answers:
+            folder.write(part_name(number), content)
+            done += rows[number]
+            if tell is not None:
+                tell(done, found.rows)
     return check(out)
-
-
-def _refuse_within(source: Path, out: Path) -> None:
-    if source.is_dir() and out.resolve().is_relative_to(source.resolve()):
-        raise BatchError(f"{out}: is in the folder that is read; give another folder to write to")
-
-
-def _write_all(
-    folder: Folder,
-    found: Population,
-    missing: set[int],
-    answers: Iterator[Answered],
-    tell: Callable[[int, int], None] | None,
-) -> None:
-    rows, of = {span.number: span.rows for span in found.spans}, found.rows
-    done = of - sum(rows[number] for number in missing)
-    for number, content in answers:
-        folder.write(number, content)
-        done += rows[number]
-        if tell is not None:
-            tell(done, of)
 
 
 def _jobs(n_jobs: int | None) -> int:
@@ -180,7 +165,12 @@ def _manifest(
         "plausible": getattr(job.question.plausible, "fingerprint", None),  # rows and settings
         "radius": job.radius,
         "merge": job.merge,
-        "input": told_of(found),
+        "input": {
+            "path": str(found.path),
+            "bytes": found.size,
+            "sha256": found.sha256,
+            "rows": found.rows,
+        },
         "id": id,
         "keep": kept,
         "rows_per_part": rows_per_part,
@@ -221,7 +211,11 @@ def answered(part: Part, work: PartWork) -> bytes:
         "row": pa.array(range(part.first, part.first + part.rows), pa.int64()),
         **_kept_columns(part, work.kept),
         **{
-            name: pa.array(answers[name], type=_arrow(of), from_pandas=True)
+            name: pa.array(
+                answers[name],
+                type=pa.type_for_alias("int64" if of == "bigint" else of),
+                from_pandas=True,
+            )
             for name, of in job.columns.items()
         },
     }
@@ -242,11 +236,25 @@ def _kept_columns(part: Part, kept: pa.Schema) -> dict[str, Any]:
     return dict(zip(taken.column_names, taken.columns, strict=True))
 
 
-def _arrow(of: str) -> Any:
-    import pyarrow as pa
-
-    named = {"bigint": pa.int64(), "double": pa.float64(), "boolean": pa.bool_()}
-    return named.get(of, pa.string())
+def in_turn(
+    parts: Iterator[Part],
+    held: dict[int, Part],
+    room: Callable[[], int],
+    submit: Callable[[Part], Any],
+    done: Callable[[Iterable[Any]], Iterable[Any]],
+) -> Iterator[Answered]:
+    """Answers as they come from workers, with at most so many parts `held` by them at a time."""
+    numbers: dict[Any, int] = {}
+    while True:
+        while len(held) < room() and (part := next(parts, None)) is not None:
+            held[part.number] = part
+            numbers[submit(part)] = part.number
+        if not held:
+            return
+        for future in done(numbers):
+            content, number = future.result(), numbers.pop(future)
+            del held[number]
+            yield number, content
 
 
 # ---------------------------------------------------------------- on this machine
@@ -257,19 +265,28 @@ def locally(work: PartWork, parts: Iterable[Part], n_jobs: int) -> Iterator[Answ
 
     A worker that dies takes the others with it: what they had is given to new ones.
     """
-    from joblib.externals.loky import BrokenProcessPool
+    from concurrent.futures import FIRST_COMPLETED, wait
+
+    from joblib.externals.loky import BrokenProcessPool, ProcessPoolExecutor
 
     if n_jobs == 1:
         yield from ((part.number, answered(part, work)) for part in parts)
         return
-    coming, open_, deaths = iter(parts), dict[int, Part](), 0
+    coming, deaths = iter(parts), 0
     while True:
+        held: dict[int, Part] = {}
+        pool = ProcessPoolExecutor(n_jobs, initializer=_begin, initargs=(work, os.getpid()))
+        submit = partial(pool.submit, _answered_here)
         try:
-            for number, content in _by_processes(work, coming, open_, n_jobs):
+            for each in in_turn(
+                coming, held, lambda: AHEAD * n_jobs, submit,
+                lambda futures: wait(futures, return_when=FIRST_COMPLETED).done,
+            ):  # fmt: skip
                 deaths = 0
-                yield number, content
+                yield each
             return
         except BrokenProcessPool as error:
+            coming = itertools.chain(held.values(), coming)
             deaths += 1
             if deaths > DEATHS:
                 raise BatchError(
@@ -277,35 +294,8 @@ def locally(work: PartWork, parts: Iterable[Part], n_jobs: int) -> Iterator[Answ
                     "there too little memory? Give fewer processes or fewer rows to a part, then "
                     "start the same again: what is there is kept"
                 ) from None
-
-
-def _by_processes(
-    work: PartWork, coming: Iterator[Part], open_: dict[int, Part], n_jobs: int
-) -> Iterator[Answered]:
-    """Answers by one pool of processes; `open_` are the parts that are out, for the next pool."""
-    from concurrent.futures import FIRST_COMPLETED, Future, wait
-
-    from joblib.externals.loky import ProcessPoolExecutor
-
-    again = list(open_.values())
-    waiting: dict[Future[bytes], int] = {}
-    pool = ProcessPoolExecutor(n_jobs, initializer=_begin, initargs=(work, os.getpid()))
-    try:
-        while True:
-            while len(waiting) < AHEAD * n_jobs:
-                part = again.pop() if again else next(coming, None)
-                if part is None:
-                    break
-                open_[part.number] = part
-                waiting[pool.submit(_answered_here, part)] = part.number
-            if not waiting:
-                return
-            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-                content, number = future.result(), waiting.pop(future)
-                del open_[number]
-                yield number, content
-    finally:
-        pool.shutdown(kill_workers=True)
+        finally:
+            pool.shutdown(kill_workers=True)
 
 
 _HERE: list[PartWork] = []  # what this process, a worker, was begun with

@@ -19,7 +19,6 @@ import pandas as pd
 
 from trust_recourse.io.tables import (
     Lines,
-    Record,
     TableError,
     by_feature,
     first_line,
@@ -35,7 +34,7 @@ from trust_recourse.schema.errors import refuse_repeated
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BLOCK = 1 << 20
+Stamp = tuple[int, int]  # what changes about a file when somebody writes it: its size and its time
 
 
 class PartSpan(NamedTuple):
@@ -96,7 +95,7 @@ class Population:
     @property
     def size(self) -> int:
         """Its size in bytes."""
-        return sum(stamp.size for stamp in self.stamps.values())
+        return sum(size for size, _ in self.stamps.values())
 
     def refuse_absent(self, columns: Sequence[str], schema: Schema | None = None) -> None:
         """Refuse columns that the input has not; of a schema's, with how one is derived."""
@@ -123,30 +122,19 @@ class Population:
                 coming = _parquet_parts(file, group, list(spans), columns)
             try:
                 for part in coming:
-                    self._refuse_changed(file)
+                    if _stamp(file) != self.stamps[file]:
+                        raise TableError(
+                            f"{file}: was changed while it was read; let nobody write it, and "
+                            "start again with another folder of answers"
+                        )
                     yield part
             except OSError as error:
                 raise TableError(f"{file}: cannot be read any more ({error})") from None
 
-    def _refuse_changed(self, file: Path) -> None:
-        """Refuse a file that is not as it was when its rows were counted."""
-        if _stamp(file) != self.stamps[file]:
-            raise TableError(
-                f"{file}: was changed while it was read; let nobody write it, and start again with "
-                "another folder of answers"
-            )
-
-
-class Stamp(NamedTuple):
-    """What changes about a file when somebody writes it."""
-
-    size: int
-    changed: int  # in nanoseconds
-
 
 def _stamp(file: Path) -> Stamp:
     known = file.stat()
-    return Stamp(known.st_size, known.st_mtime_ns)
+    return known.st_size, known.st_mtime_ns
 
 
 def people(path: str | os.PathLike[str], rows_per_part: int) -> Population:
@@ -193,15 +181,10 @@ def _parquet(source: Path, files: list[Path], most: int) -> Population:
                 spans.append(PartSpan(len(spans), file, first, many, group, skip))
                 first += many
         if source.is_dir():
-            digest.update(f"{file.name} {stamps[file].size}\n".encode())
-        _hash_into(digest, file)
+            digest.update(f"{file.name} {stamps[file][0]}\n".encode())
+        with file.open("rb") as content:
+            hashlib.file_digest(content, lambda: digest)
     return Population(source, tuple(spans), pa.schema(types), stamps, digest.hexdigest())
-
-
-def _hash_into(digest: Any, file: Path) -> None:
-    with file.open("rb") as source:
-        while block := source.read(BLOCK):
-            digest.update(block)
 
 
 def _parquet_parts(
@@ -285,41 +268,26 @@ def _csv(path: Path, most: int) -> Population:
     spans: list[PartSpan] = []
     with Lines(path) as lines:
         coming = records(lines, separator)
-        begin, names = first_line(path, coming)
-        row = 0
-        for record in coming:
-            row += 1
-            if row % most == 0:
-                spans.append(_span(path, spans, row, begin))
-                begin = record
-        if not spans or spans[-1].first + spans[-1].rows < row:
-            spans.append(_span(path, spans, row, begin))
-    kept, columns = tuple(spans if row else ()), pa.schema(dict.fromkeys(names, pa.string()))
-    return Population(path, kept, columns, {path: stamp}, lines.digest.hexdigest(), separator)
-
-
-def _span(path: Path, before: list[PartSpan], row: int, begin: Record) -> PartSpan:
-    """The part up to this row, which begins where the record before it ended."""
-    first = before[-1].first + before[-1].rows if before else 0
-    return PartSpan(len(before), path, first, row - first, skip=begin.end, line=begin.line)
+        before, names = first_line(path, coming)
+        first = 0
+        while part := [*islice(coming, most)]:  # it begins where the record before it ended
+            many, skip, line = len(part), before.end, before.line
+            spans.append(PartSpan(len(spans), path, first, many, skip=skip, line=line))
+            first, before = first + many, part[-1]
+    columns, digest = pa.schema(dict.fromkeys(names, pa.string())), lines.digest.hexdigest()
+    return Population(path, tuple(spans), columns, {path: stamp}, digest, separator)
 
 
 def _csv_parts(source: Population, spans: list[PartSpan], columns: Sequence[str]) -> Iterator[Part]:
+    import pyarrow as pa
+
+    places = [source.names.index(name) for name in columns]
     for span in spans:
         with Lines(span.file, span.skip, span.line) as lines:
             coming = records(lines, source.separator, len(source.names))
             taken = list(islice(coming, span.rows))
-        yield _csv_part(source, span, taken, columns)
-
-
-def _csv_part(
-    source: Population, span: PartSpan, records: list[Record], columns: Sequence[str]
-) -> Part:
-    import pyarrow as pa
-
-    good = [record.cells for record in records if record.problem is None]
-    problems = {at: r.problem for at, r in enumerate(records) if r.problem is not None}
-    places = [source.names.index(name) for name in columns]
-    cells = [pa.array([row[place] for row in good], pa.string()) for place in places]
-    table = pa.Table.from_arrays(cells, names=list(columns)) if good else None
-    return Part(span.number, span.first, span.rows, table, problems, source.separator)
+        good = [record.cells for record in taken if record.problem is None]
+        problems = {at: r.problem for at, r in enumerate(taken) if r.problem is not None}
+        cells = [pa.array([row[place] for row in good], pa.string()) for place in places]
+        table = pa.Table.from_arrays(cells, names=list(columns)) if good else None
+        yield Part(span.number, span.first, span.rows, table, problems, source.separator)

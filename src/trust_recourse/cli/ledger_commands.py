@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.table import Table
 
 from trust_recourse.cli import output
 from trust_recourse.cli import question_options as question
+from trust_recourse.cli.command import app, argument, command, flag, option
 from trust_recourse.cli.exit_codes import InputError
-from trust_recourse.cli.options import command
-from trust_recourse.cli.root import app, option
 from trust_recourse.io import clock, strict_json
 
 if TYPE_CHECKING:
@@ -40,13 +38,6 @@ ledger = typer.Typer(
 app.add_typer(ledger, name="ledger")
 
 
-class By(StrEnum):
-    """When a promise counts as broken."""
-
-    decision = "decision"
-    target = "target"
-
-
 UNPROVEN = (
     "The seal was not tried with the key: give it by --key-file or TRUST_LEDGER_KEY. A ledger to "
     "which nothing was written since there are seals has none."
@@ -58,10 +49,7 @@ class Book:
     """Which ledger is meant, and where its key is."""
 
     where: Annotated[
-        str,
-        typer.Option(
-            "--ledger", "-l", envvar="TRUST_LEDGER", metavar="FILE|URL", help="Where the ledger is."
-        ),
+        str, option("Where the ledger is.", "FILE|URL", "--ledger", "-l", envvar="TRUST_LEDGER")
     ] = "promises.db"
     key_file: Annotated[
         Path | None, option("The file with the key; else TRUST_LEDGER_KEY.", "FILE")
@@ -88,14 +76,14 @@ def said_if_new(ledger: Ledger) -> str:
     )
 
 
+PromiseId = Annotated[str, argument("The promise's id.", "ID")]
+Answers = Annotated[Path, argument("Written by `find --save RESULT.json`.", "RESULT.json")]
+
+
 @command(ledger, "promise")
 def make(
-    model: Annotated[
-        Path, typer.Argument(metavar="MODEL.safetensors", help="The model that gave the result.")
-    ],
-    result: Annotated[
-        Path, typer.Argument(metavar="RESULT.json", help="Written by `find --save RESULT.json`.")
-    ],
+    model: Annotated[Path, argument("The model that gave the result.", "MODEL.safetensors")],
+    result: Answers,
     subject: Annotated[str, option("The person's id; only its keyed hash is stored.")],
     book: Book,
     option: Annotated[int, option("Which option of the result, from 1.", min=1)] = 1,
@@ -105,7 +93,7 @@ def make(
     ] = None,
     certificate: Annotated[Path | None, option("The option's certificate.", "PROOF.json")] = None,
     ranges: Annotated[
-        bool, typer.Option("--ranges", help="Promise all values within the option's ranges.")
+        bool, flag("--ranges", "Promise all values within the option's ranges.")
     ] = False,
     as_json: question.Json = False,
 ) -> None:
@@ -144,7 +132,7 @@ def make(
 def list_(
     book: Book,
     everything: Annotated[
-        bool, typer.Option("--all", help="Also those expired, redeemed or withdrawn.")
+        bool, flag("--all", "Also those expired, redeemed or withdrawn.")
     ] = False,
     subject: Annotated[str | None, option("Only those made to this person, by id.")] = None,
     as_json: question.Json = False,
@@ -158,9 +146,7 @@ def list_(
     with book.opened() as opened:
         promises = opened.promises(outstanding=not everything, subject=subject)
     if as_json:
-        output.say_json(
-            [{**promise.to_dict(), "state": promise.state(now)} for promise in promises]
-        )
+        output.say_json([{**each.to_dict(), "state": each.state(now)} for each in promises])
         return
     rows = _table(1, "to change", "state" if everything else "target", "confidence")
     for promise in promises:
@@ -175,7 +161,7 @@ def list_(
 
 @command(ledger)
 def show(
-    promise: Annotated[str, typer.Argument(metavar="ID", help="The promise's id.")],
+    promise: PromiseId,
     book: Book,
     file: Annotated[
         list[Path] | None, option("Is this letter or certificate one of it? Repeatable.", "FILE")
@@ -199,7 +185,14 @@ def show(
     with book.opened() as opened:
         made, (_, *events) = opened.read(promise), opened.history(promise)
     told = [{"kind": each.kind, "at": each.at, **each.told()} for each in events]
-    files = _files(file or (), made, told)
+    recorded = {made.certificate: "its certificate"} if made.certificate else {}
+    recorded |= {
+        each["file_sha256"]: f"its letter of {each['dated']}"
+        for each in told
+        if "file_sha256" in each
+    }
+    hashes = [(str(path), hashlib.sha256(path.read_bytes()).hexdigest()) for path in file or ()]
+    files = [{"file": path, "sha256": sha, "recorded": recorded.get(sha)} for path, sha in hashes]
     if as_json:
         state = made.state(clock.now())
         output.say_json({**made.to_dict(), "state": state, "events": told, "files": files})
@@ -214,34 +207,16 @@ def show(
         raise typer.Exit(1)
 
 
-def _files(
-    paths: Iterable[Path], made: Promise, told: list[dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """As what the SHA-256 of each file is in the ledger, if it is."""
-    known = {made.certificate: "its certificate"} if made.certificate else {}
-    for each in told:
-        if "file_sha256" in each:
-            known[each["file_sha256"]] = f"its letter of {each['dated']}"
-    hashes = [(path, hashlib.sha256(path.read_bytes()).hexdigest()) for path in paths]
-    return [
-        {"file": str(path), "sha256": digest, "recorded": known.get(digest)}
-        for path, digest in hashes
-    ]
-
-
 def _show(made: Promise, told: list[dict[str, Any]]) -> None:
     from trust_recourse.ledger import formatting
 
     said = f"{made.words or 'as they are'}, until {formatting.until(made)}"
     output.say(f"Promise {made.id}: {said}; model {made.model}")
-    facts = Table.grid(padding=(0, 2, 0, 0))
-    for name, text in formatting.facts(made):
-        facts.add_row(output.words(name, "dim"), output.words(text))
     rows = output.table("", "before", "promised", text=3)
     for row in formatting.row_by_row(made):
         rows.add_row(*map(output.words, row))
     console = output.console()
-    console.print(facts)
+    console.print(output.grid(formatting.facts(made)))
     console.print(rows)
     for event in told:
         output.say(f"{event['at'][:16]}  {formatting.event(event, made)}")
@@ -287,8 +262,9 @@ def check(
     book: Book,
     limit: Annotated[int, option("How many promises it may break.", min=0)] = 0,
     by: Annotated[
-        By, option("Broken is what loses the decision, or also what falls below its target.")
-    ] = By.decision,
+        Literal["decision", "target"],
+        option("Broken is what loses the decision, or also what falls below its target."),
+    ] = "decision",
     threshold: question.Threshold = None,
     time_limit: Annotated[float, option("Seconds for each repair.")] = 10.0,
     as_json: question.Json = False,
@@ -309,11 +285,7 @@ def check(
         from trust_recourse import load
 
         found = opened.check(
-            load(model),
-            by=by.value,
-            threshold=threshold,
-            time_limit=time_limit,
-            verbose=not as_json,
+            load(model), by=by, threshold=threshold, time_limit=time_limit, verbose=not as_json
         )
     stopped = len(found.broken) > limit
     if as_json:
@@ -325,18 +297,15 @@ def check(
 
 @command(ledger)
 def redeem(
-    promise: Annotated[str, typer.Argument(metavar="ID", help="The promise's id.")],
+    promise: PromiseId,
     model: Annotated[Path, option("The model in use now.", "MODEL.safetensors")],
     now: question.ValueOptions,
     book: Book,
     as_promised: Annotated[
-        bool, typer.Option("--as-promised", help="All values are now just as promised.")
+        bool, flag("--as-promised", "All values are now just as promised.")
     ] = False,
     x: Annotated[
-        str | None,
-        typer.Option(
-            "--x", metavar="JSON|FILE", help="All values now, as JSON or a file of it, instead."
-        ),
+        str | None, option("All values now, as JSON or a file of it, instead.", "JSON|FILE")
     ] = None,
     promised_by: Annotated[
         Path | None, option("The model that promised, where it is another.", "OLD.safetensors")
@@ -377,9 +346,7 @@ def redeem(
 
 @command(ledger)
 def withdraw(
-    promise: Annotated[str, typer.Argument(metavar="ID", help="The promise's id.")],
-    reason: Annotated[str, option("Why; it stays in the ledger.")],
-    book: Book,
+    promise: PromiseId, reason: Annotated[str, option("Why; it stays in the ledger.")], book: Book
 ) -> None:
     """Take a promise back, such as one issued by mistake; it stays in the ledger, with the reason.
 
@@ -423,11 +390,9 @@ def _show_check(found: Check, limit: int) -> None:
             repair = each.to_dict()["repair"]
             if repair is None:
                 repair = "not sought" if each.reason else f"none: {each.repair_status.sentence}"
-            then, now = each.promise.option.confidence, each.confidence
-            numbers = (
-                "" if number is None else each.promise.shown(number) for number in (then, now)
-            )
-            rows.add_row(*_row(each.promise), repair, *numbers)
+            now = "" if each.confidence is None else each.promise.shown(each.confidence)
+            then = each.promise.shown(each.promise.option.confidence)
+            rows.add_row(*_row(each.promise), repair, then, now)
         console.print(rows)
         for each in found.broken:
             if each.lost is not None:
@@ -450,7 +415,16 @@ def _now(
     if x is not None and now.given:
         raise InputError("--x gives all values; leave out --set, --data, --row and --id")
     if x is not None:
-        return _values(x)
+        from trust_recourse.io.files import read_whole
+
+        text = x if x.lstrip().startswith("{") else read_whole(x, MOST_BYTES)
+        try:
+            values = strict_json.loads(text)
+        except ValueError as error:
+            raise ValueError(f"--x {x}: not JSON: {error}") from None
+        if not isinstance(values, dict):
+            raise ValueError(f"--x {x}: expected an object, such as {{'nodes': 2}}")
+        return values
     if not (as_promised or now.data or now.values):
         raise InputError(
             "say how the person is now: --as-promised, --set NAME=VALUE, or --data and --row"
@@ -460,24 +434,9 @@ def _now(
 
 def _table(words: int, *columns: str) -> Table:
     """An empty table whose columns of words may take several lines."""
-    empty = output.table("promise", "valid until", *columns, text=2 + words)
-    for column in empty.columns[2 : 2 + words]:
-        column.no_wrap, column.overflow = False, "fold"
-    return empty
+    heads, wide = ("promise", "valid until", *columns), 2 + words
+    return output.table(*heads, text=wide, fold=range(2, wide))
 
 
 def _row(promise: Promise) -> tuple[str, str, str]:
     return promise.id, f"{promise.valid_until.astimezone(UTC):%Y-%m-%d}", promise.words
-
-
-def _values(given: str) -> dict[str, Any]:
-    from trust_recourse.io.files import read_whole
-
-    text = given if given.lstrip().startswith("{") else read_whole(given, MOST_BYTES)
-    try:
-        values = strict_json.loads(text)
-    except ValueError as error:
-        raise ValueError(f"--x {given}: not JSON: {error}") from None
-    if not isinstance(values, dict):
-        raise ValueError(f"--x {given}: expected an object, such as {{'nodes': 2}}")
-    return values

@@ -7,14 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from trust_recourse.cli import output
 from trust_recourse.cli import question_options as question
-from trust_recourse.cli.exit_codes import Force, can_be_drawn, can_be_written
+from trust_recourse.cli.command import command, flag, option
+from trust_recourse.cli.exit_codes import can_be_written
 from trust_recourse.cli.find import decision
-from trust_recourse.cli.options import command
-from trust_recourse.cli.root import option
 from trust_recourse.io.tables import as_csv
 
 if TYPE_CHECKING:
@@ -37,17 +34,13 @@ def frontier(
     resolution: Annotated[
         float, option("How far apart in confidence steps may lie: at least 1e-6.", "SHARE")
     ] = RESOLUTION,
-    whole: Annotated[
-        bool, typer.Option("--whole", help="Every step there is, which may be very many.")
-    ] = False,
+    whole: Annotated[bool, flag("--whole", "Every step there is, which may be very many.")] = False,
     time_limit: question.TimeLimit = None,
     csv: Annotated[Path | None, option("Write the steps as a table.", "FILE.csv")] = None,
     png: Annotated[Path | None, option("Draw it; needs the extra `plot`.", "FILE.png")] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help=f"Print every step, not about {SHOWN}.")
-    ] = False,
+    everything: Annotated[bool, flag("--all", f"Print every step, not about {SHOWN}.")] = False,
     verbose: question.Verbose = False,
-    force: Force = False,
+    force: question.Force = False,
     json: question.Json = False,
 ) -> None:
     r"""List the steps of confidence that a person can buy, each at its least cost, proved.
@@ -69,10 +62,11 @@ def frontier(
     from trust_recourse.answers.document import FrontierDocument
     from trust_recourse.io.files import write_whole
 
-    can_be_written(csv, person.model, person.schema, person.data, force=force)
-    can_be_drawn(png, person.model, person.schema, person.data, force=force)
+    can_be_written(csv, *person.files, force=force)
+    can_be_written(png, *person.files, force=force, picture=True)
     recourse, x = person.asked()
-    recourse, time_limit = rules.over(recourse), question.seconds(time_limit)
+    recourse = recourse.under(rules.question(recourse.schema))
+    time_limit = question.seconds(time_limit)
     with output.waiting("Searching"):
         stairs = recourse.frontier(
             x, confidence or None, resolution=None if whole else resolution, time_limit=time_limit
@@ -106,9 +100,8 @@ def _show(result: Result, stairs: pd.DataFrame, everything: bool, limit: float) 
     )
     console, schema = output.console(), result.recourse.schema
     cost_name = f"cost ({result.recourse.cost.words})"
-    table = output.table(cost_name, "confidence", "decision", "change", text=0)
+    table = output.table(cost_name, "confidence", "decision", "change", text=0, fold=(3,))
     table.columns[1].justify = table.columns[3].justify = "left"
-    table.columns[3].no_wrap, table.columns[3].overflow = False, "fold"
     for step, cost, confidence in zip(some, costs, confidences, strict=True):
         changes = (
             f"{schema[name].title} {schema.describe(name, result.factual[name])} → "
@@ -124,14 +117,11 @@ def _show(result: Result, stairs: pd.DataFrame, everything: bool, limit: float) 
             "there is one, and some between. --all prints every one; --csv and --json hold them."
         )
     if not stairs.attrs["complete"]:
+        ended = f"The search ends after {len(stairs)} steps; a larger --resolution spreads them."
+        if stairs.attrs["ended_by"] == "time_limit":
+            ended = f"The {question.time_limit_met(limit)}."
         low, high = (formatted(stairs.attrs[end], line) for end in ("from", "to"))
-        console.print(f"\n{_ended(stairs, limit)} The list is complete from {low} to {high}.")
-
-
-def _ended(stairs: pd.DataFrame, limit: float) -> str:
-    if stairs.attrs["ended_by"] == "time_limit":
-        return f"The {question.time_limit_met(limit)}."
-    return f"The search ends after {len(stairs)} steps; a larger --resolution spreads them."
+        console.print(f"\n{ended} The list is complete from {low} to {high}.")
 
 
 def _spread(found: list[Any], line: float) -> list[Any]:
