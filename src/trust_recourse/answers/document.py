@@ -24,8 +24,8 @@ from trust_recourse.answers.text import target_sentence
 from trust_recourse.io.json_record import JsonRecord
 from trust_recourse.io.scalars import plain, same
 from trust_recourse.question import (
+    MostConfident,
     Option,
-    Reach,
     Target,
 )
 from trust_recourse.question.vocabulary import Mode
@@ -216,7 +216,7 @@ class MaxConfidenceDocument(StepDocument):
     """Whether no allowed change has more than `most`."""
 
     @classmethod
-    def of(cls, found: Reach) -> MaxConfidenceDocument:
+    def of(cls, found: MostConfident) -> MaxConfidenceDocument:
         """The same of what `max_confidence` found."""
         return cls(
             confidence=found.confidence, most=found.most, worth=dict(found.worth), cost=found.cost,

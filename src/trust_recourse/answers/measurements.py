@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from trust_recourse.question import Radius, Reach
+from trust_recourse.question import MostConfident, Radius
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +29,7 @@ class Safety(NamedTuple):
 class HowFar(NamedTuple):
     """The highest reachable confidence, and the constraints that bind."""
 
-    max_confidence: Reach
+    max_confidence: MostConfident
     binding: pd.DataFrame
 
 

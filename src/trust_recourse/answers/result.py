@@ -28,11 +28,11 @@ from trust_recourse.certificate import Certificate
 from trust_recourse.io.files import write_whole
 from trust_recourse.io.wording import level
 from trust_recourse.question import (
+    MostConfident,
     Option,
     Point,
     Question,
     Radius,
-    Reach,
     Status,
     Survival,
     Target,
@@ -212,7 +212,7 @@ class Result:
         return around.ranges_of(self, option, feature)
 
     @cached_property
-    def max_confidence(self) -> Reach:
+    def max_confidence(self) -> MostConfident:
         """The most confident change this person can make, whatever the targets.
 
         The search takes at most as long as the question's `time_limit`; 10 s if it names none.
@@ -220,7 +220,7 @@ class Result:
         self.check_model()
         return self.most_confident(None)
 
-    def most_confident(self, seconds: float | None) -> Reach:
+    def most_confident(self, seconds: float | None) -> MostConfident:
         """The most confident change that so many seconds find; None for the question's limit."""
         asked = self.question.time_limit
         limit = SEARCH if asked in (None, TIME_LIMIT) else asked

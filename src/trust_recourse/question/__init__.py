@@ -6,7 +6,7 @@
 | `outcome.py` | `Outcome`: what a target is about, its bounds, how it is written |
 | `target.py` | `Target`: a confidence to reach, and when one is enough |
 | `problem.py` | `Problem`: one target for one person, which engines answer; `Point` |
-| `option.py` | `Option`, `Reach`, `Status`, `Radius`, `Survival`: one answer in numbers |
+| `option.py` | `Option`, `MostConfident`, `Status`, `Radius`, `Survival`: one answer in numbers |
 | `cost.py`, `fewest.py` | what changes cost; how many there may be |
 | `vocabulary.py` | the parts of a question as text |
 
@@ -19,9 +19,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from trust_recourse.question.option import MostConfident as MostConfident
     from trust_recourse.question.option import Option as Option
     from trust_recourse.question.option import Radius as Radius
-    from trust_recourse.question.option import Reach as Reach
     from trust_recourse.question.option import Status as Status
     from trust_recourse.question.option import Survival as Survival
     from trust_recourse.question.option import option_name as option_name
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from trust_recourse.question.target import formatted as formatted
 
 _NAMES = {
-    "option": ("Option", "Radius", "Reach", "Status", "Survival", "option_name"),
+    "option": ("Option", "Radius", "MostConfident", "Status", "Survival", "option_name"),
     "outcome": ("PROBABILITY", "Outcome"),
     "problem": ("Point", "Problem", "changed"),
     "question": ("Limit", "Plausible", "Question", "decided", "read_limit"),

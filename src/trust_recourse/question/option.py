@@ -157,7 +157,7 @@ class Option:
 
 
 @dataclass(frozen=True, eq=False)
-class Reach(Option):
+class MostConfident(Option):
     """The most confident reachable option, by the moves that matter: all others add under a point.
 
     `worth` is the confidence that would be lost without each of its changes. `furthest` is the

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from trust_recourse.io.scalars import Floats, is_number
+from trust_recourse.io.scalars import Floats
 from trust_recourse.io.wording import beyond, floored, level
 
 
@@ -42,7 +42,8 @@ class Outcome:
 
     def can_ask(self, value: Any) -> bool:
         """Whether a level may be asked for: a number strictly within the bounds."""
-        return is_number(value) and self.lower < value < self.upper
+        number = isinstance(value, (int, float)) and type(value) is not bool
+        return number and self.lower < value < self.upper
 
     def level(self, value: float) -> str:
         """A level that is asked for, as text."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from trust_recourse.answers.recourse import Recourse
     from trust_recourse.models.seam import Score
-    from trust_recourse.question import Reach
+    from trust_recourse.question import MostConfident
     from trust_recourse.schema import ActionSet
 
 NOTICED = 1e-9  # of confidence: smaller gains do not count
@@ -52,7 +52,7 @@ class _Budget:
 def binding(
     recourse: Recourse,
     factual: pd.Series,
-    best: Reach,
+    best: MostConfident,
     node_limit: int | None = None,
     time_limit: float | None = None,
 ) -> Iterator[Beyond]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from trust_recourse import Option, Result
-    from trust_recourse.question import Reach
+    from trust_recourse.question import MostConfident
     from trust_recourse.web.page.session import Session
 
 
@@ -270,7 +270,7 @@ def limit_words(result: Result) -> list[str]:
     return said
 
 
-def highest_words(found: Reach) -> str:
+def highest_words(found: MostConfident) -> str:
     """The highest reachable confidence, and how much of it the changes bring that are shown."""
     most, then = percent(found.most), percent(found.confidence)
     who = "The highest confidence this person can reach is"
