@@ -31,7 +31,7 @@ def test_asking_for_levels_alone_finds_the_maximum_of_enumeration(law, monkeypat
         monkeypatch.setattr(checks, other, lambda _: None)
     monkeypatch.setattr(highest, "FIRST", 0)
     monkeypatch.setattr(highest, "FEWEST", 2)
-    monkeypatch.setattr(Exact, "risen", Exact.at)
+    monkeypatch.setattr(Exact, "risen", lambda engine, codes: engine.asked.at(codes))
     findings = [LAWS[law].judge(seed) for seed in range(12)]
     assert [each.broken for each in findings if each.broken] == []
     assert sum(each.counts["furthest reached"] for each in findings) > 12

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pandas as pd
 
-from trust_recourse.answers import around, certifying, document, result_file, text
+from trust_recourse.answers import certifying, document, measurements, result_file, text
 from trust_recourse.answers.explain import (
     FRAGILE,
     Comparison,
@@ -106,8 +106,13 @@ class Result:
         model that is only asked by rows, the confidences of the answer are compared.
         """
         self.recourse.check_model()
-        if not (self.recourse.exact or _confirmed(self)):
-            self.recourse.read_model.refuse_changed()
+        if not self.recourse.exact:
+            own = self.recourse.schema.action_set(self.factual).own
+            found = [each for each in self.options if each.status is not Status.NOT_FOUND]
+            rows = np.array([own, *(option.codes for option in found)])
+            known = np.array([self.confidence, *(option.confidence for option in found)])
+            if not (np.abs(self.recourse.confidences(rows) - known) <= AGAIN).all():
+                self.recourse.read_model.refuse_changed()
 
     # ------------------------------------------------------------ how safe, how far, how proved
 
@@ -146,7 +151,7 @@ class Result:
         """
         self.check_model()
         limits = Question(node_limit=node_limit, time_limit=time_limit)
-        return around.radius_of(self, self.option_at(option), norm, continuous, limits)
+        return measurements.radius_of(self, self.option_at(option), norm, continuous, limits)
 
     def quick_radius(self, option: int = 0) -> Radius:
         """The radius as far as a fixed number of boxes proves it; a lower bound if not `exact`.
@@ -209,7 +214,7 @@ class Result:
         0   nodes    0     2
         """
         self.check_model()
-        return around.ranges_of(self, option, feature)
+        return measurements.ranges_of(self, option, feature)
 
     @cached_property
     def max_confidence(self) -> MostConfident:
@@ -453,15 +458,6 @@ class Result:
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
         return made
-
-
-def _confirmed(result: Result) -> bool:
-    """Whether the model gives the confidences of this answer once more."""
-    own = result.recourse.schema.action_set(result.factual).own
-    found = [each for each in result.options if each.status is not Status.NOT_FOUND]
-    rows = np.array([own, *(option.codes for option in found)])
-    known = np.array([result.confidence, *(option.confidence for option in found)])
-    return bool((np.abs(result.recourse.confidences(rows) - known) <= AGAIN).all())
 
 
 def _measured(result: Result, at: int, sigma: float, fragile: float) -> Measured:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -64,10 +63,6 @@ class Neighbourhood:
     def pieces(self) -> list[Piece]:
         """The candidates of each feature, and the cells that noise around each reaches."""
         return _pieces(self.score, self.problem, self.robust, self.rooms, self.grid)
-
-    def worst(self, features: Sequence[Candidates]) -> Score | None:
-        """The least confidence around values, where their cells do not determine it."""
-        return self.score.worst(features, self.rooms)
 
     def condition(
         self, score: Score, worst: Score | None, side: int, cells: Ints
