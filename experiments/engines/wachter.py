@@ -39,7 +39,6 @@ from trust_recourse.search import (
     SearchEngine,
     Space,
     Tried,
-    check_trials,
 )
 
 Floats = NDArray[np.float64]
@@ -67,7 +66,6 @@ def wachter(
     `n_trials` steps are made for each λ. `confidence` takes rows of codes and gives the wanted
     class's confidence; it decides, and `network` shows the way. Nothing is drawn by chance.
     """
-    check_trials(n_trials)
     space = Space.of(problem)
     tried = Tried(space, confidence)
     way = chain([space.action_set.own], _descent(space, network, n_trials))

@@ -22,7 +22,7 @@ from trust_recourse.question import Point, Problem
 from trust_recourse.search.blackbox.space import Space
 from trust_recourse.search.blackbox.spheres import n_layers, spheres
 from trust_recourse.search.blackbox.surrogate import rounds
-from trust_recourse.search.blackbox.trials import Confidence, SpentError, Tried, check_trials, rank
+from trust_recourse.search.blackbox.trials import Confidence, SpentError, Tried, rank
 from trust_recourse.search.blackbox.walk import Walk
 
 SHARE = 0.05  # of the rows: what spheres gets, and what TPE gets
@@ -51,7 +51,6 @@ def portfolio(
     >>> min((p for p in points if p.confidence >= 0.6), key=lambda p: p.cost)
     Point(codes=array([12.]), cost=0.35, confidence=0.6)
     """
-    check_trials(n_trials)
     tried = Tried(Space.of(problem), confidence, n_trials)
     tried.point(problem.action_set.own)
     bar = Progress(n_trials, "portfolio", show=verbose)

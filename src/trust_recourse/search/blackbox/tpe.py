@@ -15,7 +15,7 @@ from trust_recourse.io.extras import needed
 from trust_recourse.io.progress import Progress
 from trust_recourse.question import Point, Problem, Target
 from trust_recourse.search.blackbox.space import Axis, ChoiceAxis, Space, SpanAxis
-from trust_recourse.search.blackbox.trials import Confidence, Tried, check_trials, shortfall
+from trust_recourse.search.blackbox.trials import Confidence, Tried, shortfall
 
 if TYPE_CHECKING:
     from optuna import Study, Trial
@@ -44,7 +44,6 @@ def tpe(
     >>> pareto(points, problem.target)[-1]
     Point(codes=array([12.]), cost=0.35, confidence=0.6)
     """
-    check_trials(n_trials)
     with needed("engine 'tpe'", "optuna", "bayes"):
         import optuna  # noqa: F401
     space = Space.of(problem)
