@@ -124,10 +124,10 @@ def _of_few(result: Result, option: Option) -> str:
 def _retrained(result: Result, option: Option) -> str:
     """What is known of an answer that was asked to last."""
     told, known = result.survival[option.target], option.status.sentence
-    if option.status is Status.OPTIMAL and not math.isinf(told.demand):
+    if option.status is Status.OPTIMAL and not math.isinf(told.threshold):
         known = (
             "This is the cheapest allowed change for which the mean score of the models "
-            f"searched against is as high as it takes (log-odds {told.demand:.2f})."
+            f"searched against is as high as it takes (log-odds {told.threshold:.2f})."
         )
     return f"{known} {told.words[0].upper()}{told.words[1:]}."
 

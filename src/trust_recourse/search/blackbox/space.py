@@ -76,7 +76,7 @@ class ChoiceAxis(_ListedAxis):
 
     def place(self, value: float) -> Floats:
         """The place of a value in the unit cube."""
-        return np.eye(len(self.values))[self.rank(value)]
+        return np.asarray(np.eye(len(self.values))[self.rank(value)])
 
 
 @dataclass(frozen=True, eq=False)
