@@ -26,9 +26,7 @@ def certificate(result: Result, target: Target, time_limit: float | None) -> Cer
     recourse, status = result.recourse, result.status[target]
     if reason := _why_none(result, target):
         raise ValueError(f"no certificate for this answer: {reason}")
-    problem = Problem(
-        recourse.schema.action_set(result.factual), target, recourse.cost, recourse.wanted_at
-    )
+    problem = recourse.problem(recourse.schema.action_set(result.factual), target)
     first = next((option for option in result.options if option.target == target), None)
     bound, answer = math.inf, None
     if first is not None:

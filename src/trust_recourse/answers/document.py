@@ -141,7 +141,7 @@ class TargetDocument(_Asked):
             status=str(result.status[target]),
             sentence=target_sentence(result, target),
             survival=None if survival is None else SurvivalDocument.written(survival),
-            fewest=fewest and FewestDocument(
+            fewest=None if fewest is None else FewestDocument(
                 most=fewest.most, least=fewest.least, proved=fewest.proved
             ),
         )  # fmt: skip

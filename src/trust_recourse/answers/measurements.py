@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -99,11 +98,7 @@ def radius_of(
     recourse.need_cells("radius")
     if norm not in ("linf", "l2", "l1"):
         raise ValueError(f"norm={norm!r}; expected 'linf', 'l2' or 'l1'")
-    seconds = limits.time_limit
-    budget = Budget(
-        math.inf if limits.node_limit is None else limits.node_limit,
-        math.inf if seconds is None else time.monotonic() + seconds,
-    )
+    budget = Budget(limits.node_limit, limits.time_limit)
     return radius(
         recourse.score_for(decision), recourse.schema, option.codes, decision.confidence, norm,
         continuous, budget,

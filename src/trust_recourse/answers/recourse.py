@@ -334,10 +334,10 @@ class Recourse:
     ) -> MostConfident:
         """The answer of `reachable`, from known options and a ceiling on."""
         action_set, factual = self.schema.person(x)
-        problem = Problem(action_set, Target(0.5), self.cost, self.wanted_at)
         return reachable.most_confident(
-            self.read_model, problem, factual, self.decision_threshold, limits, known, ceiling
-        )
+            self.read_model, self.problem(action_set, Target(0.5)), factual,
+            self.decision_threshold, limits, known, ceiling,
+        )  # fmt: skip
 
     def frontier(
         self,
@@ -374,7 +374,7 @@ class Recourse:
         self.need_cells("frontier")
         levels: Any = confidence
         asked = Question(confidence=levels, node_limit=node_limit, time_limit=time_limit)
-        problem = Problem(self.schema.action_set(x), Target(0.5), self.cost, self.wanted_at)
+        problem = self.problem(self.schema.action_set(x), Target(0.5))
         return reachable.frontier(
             self.read_model, problem, asked.targets(self.decision_threshold), asked,
             python(resolution), python(max_steps),
@@ -471,8 +471,12 @@ class Recourse:
         lower_bound: float,
     ) -> Option:
         """An option in the person's own values, its numbers recomputed from just those values."""
-        problem = Problem(action_set, target, self.cost, self.wanted_at)
+        problem = self.problem(action_set, target)
         return ask.option(self.read_model, problem, factual, point, status, lower_bound)
+
+    def problem(self, action_set: ActionSet, target: Target) -> Problem:
+        """A target for one person, at this cost."""
+        return Problem(action_set, target, self.cost, self.wanted_at)
 
     def need_cells(self, what: str) -> None:
         """Raise `TypeError` if the model was not read, so that nothing can be proved of it."""

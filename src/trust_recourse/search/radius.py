@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Literal
@@ -148,7 +147,7 @@ def _least_box(
                 continue
             far = max(pairs[at][1] for pairs, at in zip(each, found, strict=True))
             open_end = lost = bisect_left(steps, far)
-        if budget.left < 1 or time.monotonic() > budget.deadline:
+        if budget.left < 1 or budget.late:
             break
         budget.each = max(FIRST_ROUND, MORE_BOXES * budget.each)
     exact = lost - proved == 1
