@@ -36,8 +36,7 @@ from trust_recourse.question import (
     changed,
 )
 from trust_recourse.question.fewest import Fewest, within
-from trust_recourse.schema import Relation, SchemaError
-from trust_recourse.search.diverse import diverse, levers, repeats
+from trust_recourse.schema import ActionSet, FewChange, SchemaError
 from trust_recourse.search.engines import BLACK_BOX, UNREAD, SearchEngine, black_box
 from trust_recourse.search.exact import Answer, Exact, Keep
 from trust_recourse.search.fewest_changes import fewest_changes
@@ -272,32 +271,42 @@ def _at_a_distance(model: ReadModel, engine: Exact, kept: _Kept, first: Answer) 
 
 
 def _alternatives(model: ReadModel, engine: Exact, kept: _Kept, first: Answer) -> Further:
-    """The answers after the first that change other features."""
+    """The answers after the first that change other features.
+
+    An alternative leaves alone at least half of what each cheaper one changes. That is a relation
+    for each so far, so the exact engine proves the next one to be the cheapest. One that changes
+    nothing beside what a cheaper one changes counts, but is not shown.
+    """
     assert first.point is not None
     action_set, question, nodes = engine.problem.action_set, kept.question, first.nodes
-    stopped = False
     keep = kept.take if question.plausible else None
-
-    def ask(relations: Sequence[Relation]) -> Answer:
-        nonlocal nodes, stopped
+    found: list[Known] = []
+    ways, stopped = [_moved(action_set, first.point)], False
+    while len(found) < question.n_options - 1 and not stopped:
         if question.node_limit is not None and nodes >= question.node_limit:
-            stopped = True
-            return Answer(None, 0.0, True, 0)
-        schema = action_set.schema.relate(*relations)
+            return found, nodes, True
+        schema = action_set.schema.relate(
+            *(FewChange(tuple(sorted(way)), len(way) // 2) for way in ways)
+        )
         problem = replace(engine.problem, action_set=schema.action_set_of(action_set.own))
         answer = _cheapest(model, engine.about(problem, nodes), keep, question.gap)
-        nodes += answer.nodes
-        stopped |= answer.stopped
-        return answer
-
-    found: list[Known] = []
-    others = diverse(action_set, first.point, ask)
-    for answer in itertools.islice(others, question.n_options - 1):
-        assert answer.point is not None
-        proved = keep is None and _proves(answer.lower_bound, answer.point)
-        status = Status.OPTIMAL if proved else Status.FEASIBLE
-        found.append((answer.point, status, answer.lower_bound))
+        nodes, stopped = nodes + answer.nodes, answer.stopped
+        if answer.point is None:
+            break
+        way = _moved(action_set, answer.point)
+        if not (stopped or any(way <= each for each in ways)):
+            proved = keep is None and _proves(answer.lower_bound, answer.point)
+            status = Status.OPTIMAL if proved else Status.FEASIBLE
+            found.append((answer.point, status, answer.lower_bound))
+        ways.append(way)
     return found, nodes, stopped
+
+
+def _moved(action_set: ActionSet, point: Point) -> frozenset[str]:
+    """The features that a point changes, but for those that follow others."""
+    schema = action_set.schema
+    moved = changed(action_set.own, point.codes)
+    return frozenset(schema.names[f] for f in moved) & frozenset(schema.actionable)
 
 
 def _ended_by(engine: Exact, stopped: bool) -> str:
@@ -330,7 +339,8 @@ class _Kept:
             features = self.problem.action_set.schema.features
             cost = self.problem.cost.between(features, a.codes, b.codes)
             return cost < self.question.min_distance
-        return repeats(*(levers(self.problem.action_set, each) for each in (a, b)))
+        later, earlier = (_moved(self.problem.action_set, each) for each in (a, b))
+        return later <= earlier or len(later & earlier) > len(earlier) // 2
 
 
 # ---------------------------------------------------------------- by retrained models, too

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import near
 from trust_recourse.question.cost import Cost
-from trust_recourse.question.outcome import PROBABILITY
-from trust_recourse.question.target import TO_WIN, Target
+from trust_recourse.question.target import PROBABILITY, TO_WIN, Target
 from trust_recourse.question.vocabulary import (
     PARTS,
     SPAN,
