@@ -232,17 +232,8 @@ def _unsupported(model: Any) -> TypeError:
     )
 
 
-def _search(
-    model: Any,
-    problem: Problem,
-    confidence: Confidence,
-    *,
-    n_trials: int,
-    random_state: int,  # noqa: ARG001
-    verbose: bool,
-) -> list[Point]:
-    network = Network.of(model)
-    return wachter(problem, confidence, network, n_trials=n_trials, verbose=verbose)
+def _search(model: Any, *asked: Any, random_state: int, **settings: Any) -> list[Point]:  # noqa: ARG001
+    return wachter(*asked, Network.of(model), **settings)
 
 
 WACHTER = SearchEngine("wachter", 1000, _search)

@@ -48,13 +48,12 @@ def certificate(result: Result, target: Target, time_limit: float | None) -> Cer
 
 def _why_none(result: Result, target: Target) -> str:
     """Why no certificate covers an answer; '' if one does."""
-    status = result.status[target]
-    more = result.extra_constraints and EXTRA
+    status, more = result.status[target], result.extra_constraints and EXTRA
     if reason := unproved(result.recourse.model, result.engine, more):
         return reason
+    if status is Status.NOT_FOUND and target in result.ended_by:
+        return "a limit ended the search before it found anything; give it more time"
     if status is Status.NOT_FOUND:
-        if target in result.ended_by or result.engine != "exact":
-            return "a limit ended the search before it found anything; give it more time"
         return "the search found nothing, but rounding hides whether there is an answer"
     if target in result.fewest and status is not Status.OPTIMAL:
         return (

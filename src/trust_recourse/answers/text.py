@@ -127,19 +127,12 @@ def _retrained(result: Result, option: Option) -> str:
     return f"{known} {told.words[0].upper()}{told.words[1:]}."
 
 
-def _invalid(result: Result, target: Target) -> str:
-    """What is known where nothing was found that lasts."""
-    return (
-        "No change was found that lasts, and that one exists was not ruled out; of the surest "
-        f"that was found, {result.survival[target].words}."
-    )
-
-
 def status_sentences(result: Result, target: Target) -> list[str]:
     """What is known for a target, in sentences: one for each option where there are several."""
     own = [at for at, option in enumerate(result.options) if option.target == target]
     if target in result.survival and not own:
-        return [_invalid(result, target)]
+        none = "No change was found that lasts, and that one exists was not ruled out"
+        return [f"{none}; of the surest that was found, {result.survival[target].words}."]
     if len(own) > 1:
         return [f"{option_name(at).capitalize()}: {sentence(result, at)}" for at in own]
     return [sentence(result, own[0]) if own else result.status[target].sentence]

@@ -329,24 +329,22 @@ class Exact:
         action_set, cost = self.problem.action_set, self.problem.cost
         features, own, asked = action_set.schema.features, action_set.own, self.asked
         best = asked.evaluated(start, cost.between(features, own, start))
-        if sum(len(each.codes) for each in self.listed.features) > MOST_RISES:
+        codes = np.concatenate([each.codes for each in self.listed.features])
+        at = np.repeat(np.arange(len(features)), [len(c.codes) for c in self.listed.features])
+        if len(codes) > MOST_RISES:
             return best
         while not self.late:
             cancel.check()
-            rows = np.concatenate(
-                [
-                    _each_value(best.codes, f, each.codes)
-                    for f, each in enumerate(self.listed.features)
-                ]
-            )
+            rows = np.tile(best.codes, (len(codes), 1))
+            rows[np.arange(len(codes)), at] = codes
             if action_set.follows:
                 rows = np.array([action_set.completed(row) for row in rows])
             confidences = np.nan_to_num(asked.score.at_codes(rows), nan=-1.0)
-            for at in np.argsort(-confidences, kind="stable"):
-                if confidences[at] <= best.confidence:
+            for k in np.argsort(-confidences, kind="stable"):
+                if confidences[k] <= best.confidence:
                     return best
-                if action_set.allows(rows[at]):
-                    best = asked.evaluated(rows[at], cost.between(features, own, rows[at]))
+                if action_set.allows(rows[k]):
+                    best = asked.evaluated(rows[k], cost.between(features, own, rows[k]))
                     break
             else:
                 return best
@@ -425,10 +423,3 @@ class Exact:
         search = asked.whole if within.score is self.listed.score else asked.search(within)
         search.deadline, search.node_limit = asked.clock.deadline, self.node_limit - spent
         return search
-
-
-def _each_value(row: Floats, f: int, codes: Floats) -> Floats:
-    """A row once for each value of one feature."""
-    rows = np.tile(row, (len(codes), 1))
-    rows[:, f] = codes
-    return rows
