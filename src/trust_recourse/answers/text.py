@@ -20,11 +20,16 @@ OTHER = "the cheapest that leaves alone at least half of what each cheaper way c
 
 def verdict(result: Result) -> str:
     """What the model says of the person as they are, in a few words."""
-    said, most = "accepted", ", the most of any class"
-    if result.refused:
-        said, most = "refused", "; another class has more"
-    own = result.recourse.read_model.outcome.told(result.formatted(result.confidence))
-    return f"{said}: {own}{most if result.decision.mode == 'wins' else ''}"
+    said = "refused" if result.refused else "accepted"
+    own = result.formatted(result.confidence)
+    return f"{said}: {result.recourse.read_model.outcome.told(own)}{standing(result)}"
+
+
+def standing(result: Result) -> str:
+    """By mode "wins", whether the class has the most now, to end a sentence with; else ''."""
+    if result.decision.mode != "wins":
+        return ""
+    return "; another class has more" if result.refused else ", the most of any class"
 
 
 def refusal(result: Result, option: int = 0) -> str:
