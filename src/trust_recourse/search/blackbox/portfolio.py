@@ -11,11 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
-from importlib.util import find_spec
 
 import numpy as np
 
-from trust_recourse.io.extras import absent
 from trust_recourse.io.progress import Progress
 from trust_recourse.io.scalars import Floats
 from trust_recourse.question import Point, Problem
@@ -24,6 +22,7 @@ from trust_recourse.search.blackbox.spheres import n_layers, spheres
 from trust_recourse.search.blackbox.surrogate import rounds
 from trust_recourse.search.blackbox.trials import Confidence, SpentError, Tried, rank
 from trust_recourse.search.blackbox.walk import Walk
+from trust_recourse.search.engines import lacking
 
 SHARE = 0.05  # of the rows: what spheres gets, and what TPE gets
 REFINED = 0.3  # what the surrogate gets at least
@@ -61,14 +60,6 @@ def portfolio(
     return tried.points
 
 
-def lacking() -> str:
-    """What the portfolio does without here, and why; '' if nothing."""
-    if find_spec("optuna"):
-        return ""
-    missing = absent("TPE, a part of the portfolio,", "optuna", "bayes")
-    return f"{missing}; spheres and walks searched without it"
-
-
 def _steps(tried: Tried, n_trials: int, random_state: int) -> Iterator[None]:
     """The search, step by step."""
     rng = np.random.default_rng(random_state)
@@ -87,7 +78,7 @@ def _scouted(tried: Tried, share: int, random_state: int) -> list[list[Point]]:
     """The points that each of the other engines tried with its share of the rows."""
     layer = max(share // n_layers(tried.space), 1)
     engines = [partial(spheres, n_trials=layer)]
-    if not lacking():
+    if not lacking("portfolio"):
         from trust_recourse.search.blackbox.tpe import tpe
 
         engines.append(partial(tpe, n_trials=max(share, 1)))
