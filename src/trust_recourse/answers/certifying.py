@@ -78,7 +78,7 @@ def _traced(
             raise TimeoutError
         return None if seconds == math.inf else seconds
 
-    score = result.recourse.score_for(problem.target)
+    score = result.recourse.read_model.score_for(problem.target)
     if not isinstance(score, LogOddsMargin):
         return Exact(score, problem, time_limit=left()).proof(bound), ()
     own, found = problem.action_set.own, None

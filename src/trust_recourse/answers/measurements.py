@@ -100,8 +100,8 @@ def radius_of(
         raise ValueError(f"norm={norm!r}; expected 'linf', 'l2' or 'l1'")
     budget = Budget(limits.node_limit, limits.time_limit)
     return radius(
-        recourse.score_for(decision), recourse.schema, option.codes, decision.confidence, norm,
-        continuous, budget,
+        recourse.read_model.score_for(decision), recourse.schema, option.codes,
+        decision.confidence, norm, continuous, budget,
     )  # fmt: skip
 
 
@@ -123,8 +123,8 @@ def ranges_of(result: Result, at: int, feature: str | None) -> pd.DataFrame:
             f"values have an order: {some(ordered) or 'there is none'}"
         )
     found = ranges(
-        recourse.score_for(option.target), schema.action_set(result.factual), recourse.cost,
-        option.target, option.codes, None if name is None else schema.position(name),
+        recourse.read_model.score_for(option.target), schema.action_set(result.factual),
+        recourse.cost, option.target, option.codes, None if name is None else schema.position(name),
     )  # fmt: skip
 
     def value(f: int, code: float) -> Any:

@@ -411,20 +411,7 @@ class Recourse:
             min_radius=min_radius, gap=gap, node_limit=node_limit, time_limit=time_limit,
             n_trials=n_trials, random_state=random_state,
         )  # fmt: skip
-        return self.ask_many(X, question, n_jobs=n_jobs, verbose=verbose)
-
-    def ask_many(
-        self, X: Frame, question: Question, *, n_jobs: int = 1, verbose: bool = False
-    ) -> Frame:
-        """The first answer to a question of one confidence for each person, as `find_many` does."""
         return many.ask_many(self, X, question, n_jobs, verbose)
-
-    def packed(self) -> bytes:
-        """Bytes to be sent to other processes, where `unpacked` gives the same back.
-
-        The model in it can predict but not learn on, which makes it much smaller.
-        """
-        return many.packed(self)
 
     # ------------------------------------------------------------ what results ask
 
@@ -433,21 +420,9 @@ class Recourse:
         """The wanted class's confidence as the exact engine asks for it."""
         return self.read_model.score
 
-    def score_for(self, target: Target) -> Score:
-        """What a target asks about, as the exact engine asks for it."""
-        return self.read_model.score_for(target)
-
-    def decision(self, target: Target) -> Target:
-        """The decision that goes with a target: that the wanted class wins, or the threshold."""
-        return target.decision(self.decision_threshold)
-
     def accepts(self, codes: Floats, decision: Target) -> bool:
-        """Whether one row of codes is accepted, by the decision of `Recourse.decision`."""
-        return self.meets(decision, codes, self.confidence_of(codes))
-
-    def meets(self, target: Target, own: Floats, now: float) -> bool:
-        """Whether a person, with this confidence now, meets a target as they are."""
-        return self.read_model.meets(target, own, now)
+        """Whether one row of codes is accepted, by a decision of `Target.decision`."""
+        return self.read_model.meets(decision, codes, self.confidence_of(codes))
 
     def judged(self, rows: Floats, target: Target) -> Floats:
         """What a target asks about, at rows of codes: their confidence, or whether they win."""

@@ -81,17 +81,17 @@ class Result:
     def refused(self) -> bool:
         """Whether the model refuses this person as they are."""
         own = self.recourse.schema.action_set(self.factual).own
-        return not self.recourse.meets(self.decision, own, self.confidence)
+        return not self.recourse.read_model.meets(self.decision, own, self.confidence)
 
     @property
     def decision(self) -> Target:
         """The decision that this question is about: the threshold, or that the class wins."""
-        return self.recourse.decision(next(iter(self.status)))
+        return next(iter(self.status)).decision(self.recourse.decision_threshold)
 
     def accepted(self, option: int = 0) -> bool:
         """Whether the model accepts an option, by the decision that the question is about."""
         chosen = self.option_at(option)
-        return self.recourse.meets(self.decision, chosen.codes, chosen.confidence)
+        return self.recourse.read_model.meets(self.decision, chosen.codes, chosen.confidence)
 
     @property
     def verdict(self) -> str:
@@ -160,7 +160,7 @@ class Result:
         limit of the question, if it has one, ends the search too.
         """
         self.recourse.need_cells("radius")
-        boxes = radius_boxes(self.recourse.score_for(self.decision))
+        boxes = radius_boxes(self.recourse.read_model.score_for(self.decision))
         return self.radius(option, node_limit=boxes, time_limit=self.question.time_limit)
 
     def robustness(
@@ -183,7 +183,7 @@ class Result:
         self.check_model()
         recourse, decision = self.recourse, self.decision
         return robustness(
-            recourse.score_for(decision) if recourse.exact else None,
+            recourse.read_model.score_for(decision) if recourse.exact else None,
             lambda rows: recourse.judged(rows, decision), self.option_at(option).codes,
             recourse.schema, sigma,
             threshold=decision.confidence, n_copies=n_copies, random_state=random_state,

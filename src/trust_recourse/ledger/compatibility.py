@@ -146,10 +146,10 @@ def _judged(
         confidence = confidence_of(recourse, promise.option.codes)
     except LedgerError as error:
         return Judged(promise, None, False, False, True, None, Status.NOT_FOUND, reason=str(error))
-    codes, decision = promise.option.codes, recourse.decision(promise.target)
+    codes, decision = promise.option.codes, promise.target.decision(recourse.decision_threshold)
     accepted = recourse.accepts(codes, decision)
     target = _accepted_part(promise.target, recourse.decision_threshold)
-    enough = accepted and recourse.meets(target, codes, confidence)
+    enough = accepted and recourse.read_model.meets(target, codes, confidence)
     kept = accepted if by == "decision" else enough
     target, x, lost = decision if by == "decision" else target, promise.option.x, None
     if kept and promise.ranges and recourse.exact:
@@ -178,7 +178,7 @@ def _lost(promise: Promise, recourse: Recourse, target: Target) -> pd.Series[Any
     """Values within the promised ranges that do not meet a target; None if all do."""
     schema, codes = recourse.schema, promise.option.codes
     action_set = schema.action_set(promise.factual)
-    score = recourse.score_for(target)
+    score = recourse.read_model.score_for(target)
     row = loss_within(score, action_set, recourse.cost, target, codes, promise.spans)
     if row is None:
         return None
