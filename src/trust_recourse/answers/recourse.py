@@ -411,6 +411,12 @@ class Recourse:
             min_radius=min_radius, gap=gap, node_limit=node_limit, time_limit=time_limit,
             n_trials=n_trials, random_state=random_state,
         )  # fmt: skip
+        return self.ask_many(X, question, n_jobs=n_jobs, verbose=verbose)
+
+    def ask_many(
+        self, X: Frame, question: Question, *, n_jobs: int = 1, verbose: bool = False
+    ) -> Frame:
+        """The first answer to a question of one confidence for each person, as `find_many` does."""
         return many.ask_many(self, X, question, n_jobs, verbose)
 
     # ------------------------------------------------------------ what results ask
