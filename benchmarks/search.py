@@ -387,7 +387,7 @@ def surely_kept(result, sigma):
     """The chance that noise keeps the first option's class, and the error of that chance."""
     recourse, decision = result.recourse, result.decision
     return noise(
-        recourse.score_for(decision), result.options[0].codes, recourse.schema, sigma,
+        recourse.read_model.score_for(decision), result.options[0].codes, recourse.schema, sigma,
         threshold=decision.confidence, continuous=True,
     )  # fmt: skip
 

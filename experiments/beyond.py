@@ -152,7 +152,7 @@ def answer(recourse, x, way, trials, limit):
     decision = result.decision
     around = (option.codes, recourse.schema, SIGMA)
     asked = {"threshold": decision.confidence, "continuous": True}
-    kept = noise(recourse.score_for(decision), *around, **asked)
+    kept = noise(recourse.read_model.score_for(decision), *around, **asked)
     here, there = (recourse.schema.encode(row)[0] for row in (result.factual, option.x))
     return told | {
         "l1": Cost.named("l1").between(recourse.schema.features, here, there),

@@ -202,10 +202,10 @@ class World:
         if not result.options:
             return told
         option, survival = result.options[0], next(iter(result.survival.values()))
-        met = points.mean >= survival.demand - SAME
+        met = points.mean >= survival.threshold - SAME
         least = points.least(met)
         return told | {
-            "cost": option.cost, "demand": survival.demand, "told": survival.share,
+            "cost": option.cost, "demand": survival.threshold, "told": survival.share,
             "low": survival.low, "high": survival.high, "validated": survival.validated,
             "kept": points.kept_at(option.codes), "least": least[0],
         }  # fmt: skip

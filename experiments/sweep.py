@@ -66,7 +66,7 @@ def climb(data, link, number, most, levels, boxes):
                     "l2": option.cost,
                     "confidence": option.confidence,
                     "robustness": noise(
-                        door.score_for(decision), option.codes, door.schema, SIGMA,
+                        door.read_model.score_for(decision), option.codes, door.schema, SIGMA,
                         threshold=decision.confidence, continuous=True,
                     ).probability,
                 }  # fmt: skip

@@ -71,7 +71,7 @@ def from_answers(folder, recourse, X, confidence=0.85, kept=None, parts=2, path=
         model={"fingerprint": recourse.model.fingerprint_, "path": path and str(path)},
         cost=cost, cost_functions=functions, wanted=recourse.wanted,
         decision_threshold=recourse.decision_threshold,
-        question=Question.given(confidence, **settings).to_dict(),
+        question=Question(confidence=confidence, **settings).to_dict(),
     )  # fmt: skip
 
 

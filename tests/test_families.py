@@ -25,7 +25,7 @@ from trust_recourse import (
     verify,
 )
 from trust_recourse.answers import plot
-from trust_recourse.answers.many import unpacked
+from trust_recourse.answers.many import packed, unpacked
 from trust_recourse.models import Additive
 from trust_recourse.population import batch
 from trust_recourse.web.state import AppState
@@ -273,8 +273,8 @@ def test_the_service(family):
 @every
 def test_what_is_sent_to_other_processes_does_not_grow_with_what_was_asked(family):
     recourse = Recourse(fitted(family), schema(), cost="l1")
-    fresh = len(recourse.packed())
+    fresh = len(packed(recourse))
     recourse.find(asked(family).factual, 0.5)
-    assert len(recourse.packed()) < 1.1 * fresh
-    again = unpacked(recourse.packed()).find(asked(family).factual, 0.5)
+    assert len(packed(recourse)) < 1.1 * fresh
+    again = unpacked(packed(recourse)).find(asked(family).factual, 0.5)
     assert again.options[0].changes == asked(family).options[0].changes

@@ -12,7 +12,7 @@ import numpy as np
 from bayes_opt.constraint import ConstraintModel
 from threadpoolctl import threadpool_limits
 
-from trust_recourse.search import Progress, SearchEngine, Space, Tried, check_trials, pareto
+from trust_recourse.search import Progress, SearchEngine, Space, Tried, pareto
 
 CANDIDATES = 200  # rows of which the Gaussian processes choose the next to try
 
@@ -26,7 +26,6 @@ def gp(problem, confidence, *, n_trials=60, random_state=0, verbose=False):
     probability alone. It starts from the person as they are and some rows by chance, and tries no
     row twice, nor one that saves nothing. `confidence` is as for `tpe`.
     """
-    check_trials(n_trials)
     space = Space.of(problem)
     tried = Tried(space, confidence)
     tried.point(space.action_set.own)

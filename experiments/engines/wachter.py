@@ -39,7 +39,6 @@ from trust_recourse.search import (
     SearchEngine,
     Space,
     Tried,
-    check_trials,
 )
 
 Floats = NDArray[np.float64]
@@ -67,7 +66,6 @@ def wachter(
     `n_trials` steps are made for each λ. `confidence` takes rows of codes and gives the wanted
     class's confidence; it decides, and `network` shows the way. Nothing is drawn by chance.
     """
-    check_trials(n_trials)
     space = Space.of(problem)
     tried = Tried(space, confidence)
     way = chain([space.action_set.own], _descent(space, network, n_trials))
@@ -234,17 +232,8 @@ def _unsupported(model: Any) -> TypeError:
     )
 
 
-def _search(
-    model: Any,
-    problem: Problem,
-    confidence: Confidence,
-    *,
-    n_trials: int,
-    random_state: int,  # noqa: ARG001
-    verbose: bool,
-) -> list[Point]:
-    network = Network.of(model)
-    return wachter(problem, confidence, network, n_trials=n_trials, verbose=verbose)
+def _search(model: Any, *asked: Any, random_state: int, **settings: Any) -> list[Point]:  # noqa: ARG001
+    return wachter(*asked, Network.of(model), **settings)
 
 
 WACHTER = SearchEngine("wachter", 1000, _search)

@@ -81,7 +81,7 @@ def _searched(model: Any, X: Any, wanted: int, rng: np.random.Generator) -> Scor
     person = _person(model, X, score, rng)
     schema = _few(model, wanted, person, rng)
     problem = Problem(schema.action_set(person), Target(0.5), Cost(l1=1.0), wanted)
-    return Exact(score, problem, scope="any").searched
+    return Exact(score, problem, scope="any").listed.score
 
 
 def _check_grid(score: Score, rng: np.random.Generator) -> None:

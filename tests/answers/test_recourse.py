@@ -450,6 +450,8 @@ def test_a_model_that_has_not_learnt_is_refused_at_once(model, patients):
         ({"gap": -1}, "gap=-1"),
         ({"min_distance": 0}, "min_distance=0"),
         ({"node_limit": 0}, "node_limit=0"),
+        ({"engine": "tpe", "n_trials": 0}, "n_trials=0; expected a whole number"),
+        ({"engine": "portfolio", "n_trials": 2.5}, "n_trials=2.5; expected a whole number"),
         ({"time_limit": -1}, "time_limit=-1"),
         ({"min_radius": 0}, "min_radius=0"),
         ({"floor": 0.5}, "floor=0.5 without min_radius"),

@@ -207,12 +207,12 @@ def test_an_answer_that_lasts_is_the_cheapest_for_the_least_threshold(lasting):
         ]
         assert (survival.kept, survival.of) == (sum(fresh), len(fresh))
         assert survival.lasts
-        met = yes & (mean >= survival.demand - 1e-9)
+        met = yes & (mean >= survival.threshold - 1e-9)
         assert math.isclose(option.cost, price[met].min(), abs_tol=1e-9)
-        if math.isinf(survival.demand):
+        if math.isinf(survival.threshold):
             continue
         raised += 1
-        less = np.flatnonzero(yes & (mean >= survival.demand - RESOLUTION - 1e-6))
+        less = np.flatnonzero(yes & (mean >= survival.threshold - RESOLUTION - 1e-6))
         cheapest = less[price[less] <= price[less].min() + 1e-12]
         assert any(not ensemble.judge(EVERY[k], 0.8, line).enough for k in cheapest)
     assert raised >= 2

@@ -169,9 +169,8 @@ def test_wachter_is_silent_unless_asked_and_refuses_no_steps(lender, capfd):
         assert capfd.readouterr() == ("", "")
         recourse.find(x, level, engine=WACHTER, n_trials=30, verbose=True)
         assert "wachter ━" in capfd.readouterr().err
-    problem = Problem(LOANS.action_set(x), Target(0.5), recourse.cost)
     with pytest.raises(ValueError, match="n_trials=2.5; expected a whole number"):
-        wachter(problem, recourse.confidences, Network.of(model), n_trials=2.5)
+        recourse.find(x, 0.5, engine=WACHTER, n_trials=2.5)
 
 
 def test_only_networks_have_a_gradient(lender):

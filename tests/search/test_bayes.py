@@ -259,9 +259,6 @@ def test_a_feature_without_limit_is_refused(engine, bound):
 @engines
 def test_bad_questions(engine, monkeypatch):
     problem, confidence, *_ = question(5, relations=False)
-    for n_trials in (0, 2.5):
-        with pytest.raises(ValueError, match=f"n_trials={n_trials}; expected a whole number"):
-            engine(problem, confidence, n_trials=n_trials)
     for given_ in (np.array([np.nan]), np.array([1.5]), np.array([[0.2, 0.8]])):
         with pytest.raises(ValueError, match="confidence: given .* expected an array of one"):
             engine(problem, lambda _, given_=given_: given_)

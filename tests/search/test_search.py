@@ -489,7 +489,7 @@ def test_a_guess_reaches_the_level_and_is_never_cheaper_than_the_least(
     )
     asked = Exact(recourse.score, problem).asked
     search = asked.whole
-    search._begin(*asked.interval(asked.searched))
+    search._begin(*asked.interval(asked.listed.score))
     first = search._guess(None)
     assume(first is not None)
     point = search._guess(first) if thorough else first

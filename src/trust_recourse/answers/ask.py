@@ -5,8 +5,6 @@
 | of the exact engine | `_by_proof` |
 | of an engine that tries rows | `_by_trials` |
 | of models retrained on resampled rows, too | `_by_bootstraps` |
-| for the most confident option | `most_confident` |
-| for the Pareto frontier of cost and confidence | `frontier` |
 """
 
 from __future__ import annotations
@@ -15,7 +13,8 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +22,7 @@ import pandas as pd
 
 from trust_recourse.answers.plausibility import are_plausible
 from trust_recourse.answers.retraining import BootstrapEnsemble
-from trust_recourse.io.scalars import Floats, is_number
+from trust_recourse.io.scalars import Floats
 from trust_recourse.models.readers.read_model import ReadModel
 from trust_recourse.models.subproblem import Reduction
 from trust_recourse.question import (
@@ -31,38 +30,25 @@ from trust_recourse.question import (
     Point,
     Problem,
     Question,
-    Reach,
     Status,
     Survival,
     Target,
     changed,
 )
 from trust_recourse.question.fewest import Fewest, within
-from trust_recourse.schema import Relation, SchemaError
-from trust_recourse.search.diverse import diverse, levers, repeats
+from trust_recourse.schema import ActionSet, FewChange, SchemaError
 from trust_recourse.search.engines import BLACK_BOX, UNREAD, SearchEngine, black_box
 from trust_recourse.search.exact import Answer, Exact, Keep
 from trust_recourse.search.fewest_changes import fewest_changes
 from trust_recourse.search.formulation import SecondConstraint
-from trust_recourse.search.frontier import FINEST, FrontierSearch
 from trust_recourse.search.geometry import Robust
-from trust_recourse.search.highest import Climb
-from trust_recourse.search.sparsify import marginal_confidence, sparsified
-from trust_recourse.search.survival import Judgement, least_threshold
+from trust_recourse.search.survival import least_threshold
 
-LITTLE = 0.01  # of confidence: moves that together add less are left out
 MOST_ODDS = 27.0  # of a mean: no log-odds are reported to be more
 CLOSE = 1e-9  # an answer this near to its bound, relatively, is the optimum
 
 Known = tuple[Point, Status, float]  # with the lower bound on what reaches the target so
-
-
-class Further(NamedTuple):
-    """The answers after the first."""
-
-    nodes: int  # boxes opened, those of the first included
-    answers: list[Known]
-    stopped: bool  # whether a limit ended one of the searches
+Further = tuple[list[Known], int, bool]  # answers, boxes in all, whether a limit ended a search
 
 
 class Answers(NamedTuple):
@@ -80,59 +66,40 @@ class Answers(NamedTuple):
 # ---------------------------------------------------------------- may it be asked, and of whom
 
 
-def need_cells(model: ReadModel, what: str) -> None:
-    """Raise `TypeError` if the model was not read, with the engines that can ask it."""
-    if not model.exact:
-        model.need_cells(what, BLACK_BOX)
-
-
-def proves(model: ReadModel, engine: str | SearchEngine) -> bool:
-    """Whether an engine gives proofs of this model."""
-    return engine == "exact" or (engine == "auto" and model.exact)
-
-
-def answerable(model: ReadModel, question: Question, has_bootstraps: bool) -> Question:
-    """The question with its engine by name, once this model can be asked it."""
-    engine, robust = question.engine, question.min_radius is not None
-    tries = black_box(engine) is not None
-    if engine == "exact" or robust:
-        need_cells(model, "min_radius" if robust else "engine 'exact'")
-    if question.survives is not None:
-        need_cells(model, "survives")
-        if not has_bootstraps:
-            raise ValueError(
-                f"survives={question.survives:g}: there are no retrained models to ask; make "
-                "some: Recourse(..., bootstraps=bootstraps(model, X, y)) in Python, or "
-                f"{_bootstraps_of_files(model)}"
-            )
-        if tries:
-            raise ValueError(f"survives needs engine='exact'; given engine={engine!r}")
-    if tries and robust:
-        raise ValueError(f"min_radius needs engine='exact'; given engine={engine!r}")
-    if question.sparse and not proves(model, engine):
+def engine_for(model: ReadModel, question: Question, has_bootstraps: bool) -> str | SearchEngine:
+    """The engine that answers a question; raises where this model cannot be asked it."""
+    given: str | SearchEngine = question.engine
+    engine = ("exact" if model.exact else UNREAD) if given == "auto" else given
+    exact_only = [n for n in ("min_radius", "survives") if getattr(question, n) is not None]
+    if not model.exact and (given == "exact" or exact_only):
+        model.need_cells(next(iter(exact_only), "engine 'exact'"), BLACK_BOX)
+    if question.survives is not None and not has_bootstraps:
         raise ValueError(
-            f"sparse with engine={engine!r}: expected the exact engine, which proves that "
-            f"fewer changes are not enough{model.why_unread}. Set max_changes=2, say, in place "
-            "of sparse; every engine accepts it"
+            f"survives={question.survives:g}: there are no retrained models to ask; make "
+            "some: Recourse(..., bootstraps=bootstraps(model, X, y)) in Python, or "
+            f"{_bootstraps_of_files(model)}"
         )
-    if engine == "auto":
-        engine = "exact" if model.exact else UNREAD
-    _refuse_ignored(model, question, engine)
+    if engine != "exact":
+        black_box(engine)  # raises where there is none of this name
+        for name in exact_only:
+            raise ValueError(f"{name} needs engine='exact'; given engine={engine!r}")
+        if question.sparse:
+            raise ValueError(
+                f"sparse with engine={given!r}: expected the exact engine, which proves that "
+                f"fewer changes are not enough{model.why_unread}. Set max_changes=2, say, in place "
+                "of sparse; every engine accepts it"
+            )
+    ignored = ("n_trials",) if engine == "exact" else ("node_limit", "time_limit")
+    for name in ignored:
+        if getattr(question, name) is not None:
+            hint = "it has no trials" if engine == "exact" else "limit it by n_trials"
+            raise ValueError(f"{name} with engine {engine!r}: {hint}{model.why_unread}")
     if isinstance(question.plausible, str):
         raise ValueError(
             f"plausible={question.plausible!r} is the name of a test of rows; give the test "
             "itself, such as NearNeighbours(X) with X the known rows"
         )
-    return question.by(engine)
-
-
-def _refuse_ignored(model: ReadModel, question: Question, engine: str) -> None:
-    """Refuse limits that the engine would ignore."""
-    other = ("n_trials",) if engine == "exact" else ("node_limit", "time_limit")
-    for name in other:
-        if getattr(question, name) is not None:
-            hint = "it has no trials" if engine == "exact" else "limit it by n_trials"
-            raise ValueError(f"{name} with engine {engine!r}: {hint}{model.why_unread}")
+    return engine
 
 
 def _bootstraps_of_files(model: ReadModel) -> str:
@@ -152,28 +119,37 @@ def answers_to(
     model: ReadModel,
     problems: Sequence[Problem],
     question: Question,
+    engine: str | SearchEngine,
     now: float,
     bootstraps: BootstrapEnsemble | None,
     verbose: bool = False,
 ) -> dict[Target, Answers]:
     """The answers for one person, who has this confidence now, to each target of a question."""
     tried: dict[Target, list[Point]] = {}
-    if question.engine != "exact":
-        open_ = (p for p in problems if not model.meets(p.target, p.action_set.own, now))
-        tried = {each.target: _tried(model, each, question, verbose) for each in open_}
+    if (tries := black_box(engine)) is not None:
+        for each in problems:
+            if not model.meets(each.target, each.action_set.own, now):
+                tried[each.target] = tries.search(
+                    model.model,
+                    each,
+                    partial(model.judged, target=each.target),
+                    n_trials=question.n_trials or tries.trials,
+                    random_state=question.random_state,
+                    verbose=verbose,
+                )
     found = {}
     for problem in problems:
-        own, target = problem.action_set.own, problem.target
-        if question.survives is not None:
-            assert bootstraps is not None
+        own = problem.action_set.own
+        if bootstraps is not None:
             answers = _by_bootstraps(model, problem, question, now, bootstraps)
-        elif question.min_radius is None and model.meets(target, own, now):
-            answers = _already_met(problem, now)
-        elif question.engine == "exact":
+        elif question.min_radius is None and model.meets(problem.target, own, now):
+            known = (Point(own, 0.0, now), Status.ALREADY_MET, 0.0)
+            answers = Answers([known], Status.ALREADY_MET)
+        elif tries is None:
             answers = _by_proof(model, problem, question)
         else:
             answers = _by_trials(problem, question, tried)
-        found[target] = answers
+        found[problem.target] = answers
     return found
 
 
@@ -212,54 +188,51 @@ def option(
     )
 
 
-def _already_met(problem: Problem, now: float) -> Answers:
-    here = Point(problem.action_set.own, 0.0, now)
-    return Answers([(here, Status.ALREADY_MET, 0.0)], Status.ALREADY_MET)
-
-
 # ---------------------------------------------------------------- with proof
 
 
 def _by_proof(model: ReadModel, problem: Problem, question: Question) -> Answers:
     chosen = question.plausible is not None or question.min_distance is not None
+    target, robust = problem.target, None
+    if question.min_radius is not None:
+        decided = target.decision(target.threshold).confidence
+        floor = decided if question.floor is None else question.floor
+        robust = Robust(float(question.min_radius), float(floor), question.continuous)
     engine = Exact(
-        model.score_for(problem.target), problem, robust=_robust(problem.target, question),
-        scope="any" if chosen else "cheapest", node_limit=question.node_limit,
-        time_limit=question.time_limit,
+        model.score_for(target), problem, robust=robust, scope="any" if chosen else "cheapest",
+        node_limit=question.node_limit, time_limit=question.time_limit,
     )  # fmt: skip
     kept = _Kept(problem, question)
+    keep = kept.take if question.plausible else None
     fewest, limited = None, engine
     if question.sparse:
         first, fewest, limited = fewest_changes(
             engine, lambda asked, gap: _cheapest(model, asked, None, gap), question.gap
         )
     else:
-        keep = kept.take if question.plausible else None
         first = _cheapest(model, engine, keep, question.gap)
     if first.point is None:
         unsure = first.stopped or kept.refused < math.inf
         status = Status.NOT_FOUND if unsure else Status.INFEASIBLE
         return Answers([], status, first.nodes, ended_by=_ended_by(limited, first.stopped))
     bound = min(first.lower_bound, kept.refused)
-    proved = bound >= first.point.cost * (1.0 - CLOSE) and (fewest is None or fewest.proved)
+    proved = _proves(bound, first.point) and (fewest is None or fewest.proved)
     status = Status.OPTIMAL if proved else Status.FEASIBLE
-    more = _at_a_distance if question.min_distance is not None else _alternatives
-    if fewest is not None:
-        engine = engine.about(within(problem, fewest.most), 0)
-    done = Further(first.nodes, [], True)
-    further = done if first.stopped else more(model, engine, kept, first)
-    limited = limited if first.stopped else engine
-    points = [(first.point, status, bound), *further.answers]
-    ended = _ended_by(limited, further.stopped)
-    return Answers(points, status, further.nodes, ended_by=ended, fewest=fewest)
+    points, nodes, stopped = [(first.point, status, bound)], first.nodes, first.stopped
+    if not stopped:
+        limited = engine
+        if fewest is not None:
+            limited = engine.about(within(problem, fewest.most), 0)
+        more = _at_a_distance if question.min_distance is not None else _alternatives
+        others, nodes, stopped = more(model, limited, kept, first)
+        points += others
+    ended = _ended_by(limited, stopped)
+    return Answers(points, status, nodes, ended_by=ended, fewest=fewest)
 
 
-def _robust(target: Target, question: Question) -> Robust | None:
-    if question.min_radius is None:
-        return None
-    decided = target.decision(target.threshold).confidence
-    floor = decided if question.floor is None else question.floor
-    return Robust(float(question.min_radius), float(floor), question.continuous)
+def _proves(bound: float, point: Point) -> bool:
+    """Whether a point is the optimum, by a lower bound on what every answer costs."""
+    return bound >= point.cost * (1.0 - CLOSE)
 
 
 def _cheapest(model: ReadModel, engine: Exact, keep: Keep | None, gap: float) -> Answer:
@@ -286,44 +259,54 @@ def _cheapest(model: ReadModel, engine: Exact, keep: Keep | None, gap: float) ->
 
 def _at_a_distance(model: ReadModel, engine: Exact, kept: _Kept, first: Answer) -> Further:
     """The answers after the first that lie apart from those before."""
-    nodes, answer = first.nodes, first
+    nodes, answer, question = first.nodes, first, kept.question
     while answer.point is not None:
         kept.chosen.append(answer.point)
-        if answer.stopped or len(kept.chosen) == kept.question.n_options:
+        if answer.stopped or len(kept.chosen) == question.n_options:
             break
-        answer = _cheapest(model, engine, kept.take, kept.question.gap)
+        answer = _cheapest(model, engine, kept.take, question.gap)
         nodes += answer.nodes
     others = [(point, Status.FEASIBLE, first.lower_bound) for point in kept.chosen[1:]]
-    return Further(nodes, others, answer.stopped)
+    return others, nodes, answer.stopped
 
 
 def _alternatives(model: ReadModel, engine: Exact, kept: _Kept, first: Answer) -> Further:
-    """The answers after the first that change other features."""
+    """The answers after the first that change other features.
+
+    An alternative leaves alone at least half of what each cheaper one changes. That is a relation
+    for each so far, so the exact engine proves the next one to be the cheapest. One that changes
+    nothing beside what a cheaper one changes counts, but is not shown.
+    """
     assert first.point is not None
     action_set, question, nodes = engine.problem.action_set, kept.question, first.nodes
-    stopped = False
     keep = kept.take if question.plausible else None
-
-    def ask(relations: Sequence[Relation]) -> Answer:
-        nonlocal nodes, stopped
+    found: list[Known] = []
+    ways, stopped = [_moved(action_set, first.point)], False
+    while len(found) < question.n_options - 1 and not stopped:
         if question.node_limit is not None and nodes >= question.node_limit:
-            stopped = True
-            return Answer(None, 0.0, True, 0)
-        schema = action_set.schema.relate(*relations)
+            return found, nodes, True
+        schema = action_set.schema.relate(
+            *(FewChange(tuple(sorted(way)), len(way) // 2) for way in ways)
+        )
         problem = replace(engine.problem, action_set=schema.action_set_of(action_set.own))
         answer = _cheapest(model, engine.about(problem, nodes), keep, question.gap)
-        nodes += answer.nodes
-        stopped |= answer.stopped
-        return answer
+        nodes, stopped = nodes + answer.nodes, answer.stopped
+        if answer.point is None:
+            break
+        way = _moved(action_set, answer.point)
+        if not (stopped or any(way <= each for each in ways)):
+            proved = keep is None and _proves(answer.lower_bound, answer.point)
+            status = Status.OPTIMAL if proved else Status.FEASIBLE
+            found.append((answer.point, status, answer.lower_bound))
+        ways.append(way)
+    return found, nodes, stopped
 
-    found: list[Known] = []
-    others = diverse(action_set, first.point, ask)
-    for answer in itertools.islice(others, question.n_options - 1):
-        assert answer.point is not None
-        proved = keep is None and answer.lower_bound >= answer.point.cost * (1.0 - CLOSE)
-        status = Status.OPTIMAL if proved else Status.FEASIBLE
-        found.append((answer.point, status, answer.lower_bound))
-    return Further(nodes, found, stopped)
+
+def _moved(action_set: ActionSet, point: Point) -> frozenset[str]:
+    """The features that a point changes, but for those that follow others."""
+    schema = action_set.schema
+    moved = changed(action_set.own, point.codes)
+    return frozenset(schema.names[f] for f in moved) & frozenset(schema.actionable)
 
 
 def _ended_by(engine: Exact, stopped: bool) -> str:
@@ -356,7 +339,8 @@ class _Kept:
             features = self.problem.action_set.schema.features
             cost = self.problem.cost.between(features, a.codes, b.codes)
             return cost < self.question.min_distance
-        return repeats(*(levers(self.problem.action_set, each) for each in (a, b)))
+        later, earlier = (_moved(self.problem.action_set, each) for each in (a, b))
+        return later <= earlier or len(later & earlier) > len(earlier) // 2
 
 
 # ---------------------------------------------------------------- by retrained models, too
@@ -373,13 +357,14 @@ def _by_bootstraps(
     assert question.survives is not None
     share, line = question.survives, problem.target.threshold
     single = replace(question, survives=None)
-    first = answers_to(model, [problem], single, now, None)[problem.target]
+    first = answers_to(model, [problem], single, "exact", now, None)[problem.target]
     if not first.points:
         return first
     point, status, bound = first.points[0]
     stopped = status is Status.FEASIBLE
-    limits: dict[str, Any] = {"node_limit": question.node_limit}
-    limits["time_limit"] = question.time_limit
+    limits: dict[str, Any] = {
+        "node_limit": question.node_limit, "time_limit": question.time_limit,
+    }  # fmt: skip
 
     def meets(codes: Floats) -> bool:
         found = Point(codes, 0.0, model.confidence_of(codes))
@@ -405,9 +390,7 @@ def _by_bootstraps(
         spent += found.nodes
         return found
 
-    def judge(codes: Floats) -> Judgement:
-        return bootstraps.judge(codes, share, line)
-
+    judge = partial(bootstraps.judge, share=share, threshold=line)
     found = least_threshold(ask, judge, Answer(point, bound, stopped, first.nodes))
     answer = found.answer
     assert answer.point is not None
@@ -415,12 +398,11 @@ def _by_bootstraps(
     ended = _ended_by(engine, stopped or answer.stopped)
     if not found.enough:
         return Answers([], Status.NOT_FOUND, found.nodes, survival=survival, ended_by=ended)
-    proved = answer.lower_bound >= answer.point.cost * (1.0 - CLOSE)
-    unchanged = status is Status.ALREADY_MET and found.threshold == -math.inf
-    known_status = Status.OPTIMAL if proved and found.complete else Status.FEASIBLE
-    known_status = Status.ALREADY_MET if unchanged else known_status
-    points = [(answer.point, known_status, answer.lower_bound)]
-    return Answers(points, known_status, found.nodes, survival=survival, ended_by=ended)
+    if status is not Status.ALREADY_MET or found.threshold != -math.inf:
+        proved = _proves(answer.lower_bound, answer.point) and found.complete
+        status = Status.OPTIMAL if proved else Status.FEASIBLE
+    points = [(answer.point, status, answer.lower_bound)]
+    return Answers(points, status, found.nodes, survival=survival, ended_by=ended)
 
 
 def _at_log_odds(problem: Problem, threshold: float) -> Problem:
@@ -430,19 +412,6 @@ def _at_log_odds(problem: Problem, threshold: float) -> Problem:
 
 
 # ---------------------------------------------------------------- by engines that try rows
-
-
-def _tried(model: ReadModel, problem: Problem, question: Question, verbose: bool) -> list[Point]:
-    engine = black_box(question.engine)
-    assert engine is not None
-    return engine.search(
-        model.model,
-        problem,
-        lambda rows: model.judged(rows, problem.target),
-        n_trials=question.n_trials or engine.trials,
-        random_state=question.random_state,
-        verbose=verbose,
-    )
 
 
 def _by_trials(
@@ -464,108 +433,3 @@ def _by_trials(
         len(own),
         tuple(pareto(own, problem.target)),
     )
-
-
-# ---------------------------------------------------------------- how far, and at what cost
-
-
-def most_confident(
-    model: ReadModel,
-    problem: Problem,
-    factual: pd.Series[Any],
-    threshold: float,
-    limits: Question,
-    known: Sequence[Option] = (),
-    ceiling: float = 1.0,
-) -> Reach:
-    """The most confident option, from known options and a ceiling on."""
-    action_set = problem.action_set
-    engine = Exact(
-        model.score, problem, scope="most_confident", node_limit=limits.node_limit,
-        time_limit=limits.time_limit,
-    )  # fmt: skip
-    allowed = (each for each in known if action_set.allows(each.codes))
-    start = max(allowed, key=lambda each: each.confidence, default=None)
-    climb = Climb(engine, None if start is None else start.codes, ceiling)
-    climb.climb()
-    best = climb.point
-    target = Target(min(max(best.confidence, 1e-12), 1 - 1e-12))
-    exactly = best.confidence == target.confidence  # else it is beyond all targets
-    asked = replace(target, threshold=target.confidence) if exactly else target  # no slack
-    keep = None if exactly else lambda point: point.confidence >= best.confidence
-    found = engine.about(replace(problem, target=asked), climb.nodes).cheapest(keep, known=best)
-    assert found.point is not None
-    proved = climb.proved and not found.stopped
-    status = Status.OPTIMAL if proved else Status.FEASIBLE
-    problem = replace(problem, target=target)
-    furthest = option(model, problem, factual, found.point, status, found.lower_bound)
-    ceiling = furthest.confidence if climb.proved else climb.ceiling
-    return _by_what_matters(model, problem, factual, threshold, furthest, ceiling)
-
-
-def _by_what_matters(
-    model: ReadModel,
-    problem: Problem,
-    factual: pd.Series[Any],
-    threshold: float,
-    furthest: Option,
-    ceiling: float,
-) -> Reach:
-    """The most confident option without the moves that add next to nothing."""
-    action_set, most = problem.action_set, furthest.confidence
-    least = most - LITTLE
-    if most >= threshold:
-        least = max(least, math.nextafter(threshold, 0.0))
-    codes = sparsified(action_set, furthest.codes, model.confidences, least)
-    short = option(model, problem, factual, Point(codes, 0.0, most), furthest.status, 0.0)
-    each = marginal_confidence(action_set, short.codes, model.confidences)
-    parts = {part.name: getattr(short, part.name) for part in fields(Option)}
-    return Reach(
-        **parts | {"lower_bound": short.cost},
-        worth={action_set.schema[f].name: lost for f, lost in each.items()},
-        furthest=furthest,
-        ceiling=ceiling,
-    )
-
-
-def frontier(
-    model: ReadModel,
-    problem: Problem,
-    targets: Sequence[Target],
-    limits: Question,
-    resolution: float | None,
-    max_steps: int,
-) -> pd.DataFrame:
-    """The rows of `Recourse.frontier`."""
-    _refuse_resolution(resolution, max_steps)
-    engine = Exact(
-        model.score, problem, scope="most_confident", node_limit=limits.node_limit,
-        time_limit=limits.time_limit,
-    )  # fmt: skip
-    ended, points = "", []
-    if resolution is None or problem.cost.functions:  # by which a change may cost nothing
-        points = engine.frontier(sorted(target.interval[0] for target in targets))
-        low, high = points[0].confidence, points[-1].confidence
-        if engine.stopped:
-            ended = "time_limit" if engine.late else "node_limit"
-    else:
-        search = FrontierSearch(engine, targets, resolution, max_steps)
-        search.run()
-        points = search.points
-        ended, low, high = search.ended, search.low, search.high
-    table = problem.action_set.schema.decode(np.array([p.codes for p in points]))
-    table.insert(0, "confidence", [p.confidence for p in points])
-    table.insert(0, "cost", [p.cost for p in points])
-    table.attrs |= {"complete": not ended, "resolution": resolution, "from": low, "to": high}
-    table.attrs |= {"ended_by": ended or None}
-    return table
-
-
-def _refuse_resolution(resolution: float | None, max_steps: int) -> None:
-    if resolution is not None and not (is_number(resolution) and FINEST <= resolution < 1):
-        raise ValueError(
-            f"resolution={resolution!r}; expected a number from {FINEST:g} up to, but not "
-            "including, 1. Give a larger one, such as 0.01, or None for every step"
-        )
-    if not isinstance(max_steps, int) or max_steps < 2:
-        raise ValueError(f"max_steps={max_steps!r}; expected a whole number of at least 2")

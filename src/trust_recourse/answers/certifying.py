@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from trust_recourse.certificate import Certificate, why_not
 from trust_recourse.certificate.prove import NO_PROOF, prove
-from trust_recourse.io.scalars import Floats
 from trust_recourse.models.log_odds_margin import LogOddsMargin, told_shares
 from trust_recourse.question import Point, Problem, Question, Status, Target
 from trust_recourse.search.exact import Exact, Traced
@@ -26,9 +26,7 @@ def certificate(result: Result, target: Target, time_limit: float | None) -> Cer
     recourse, status = result.recourse, result.status[target]
     if reason := _why_none(result, target):
         raise ValueError(f"no certificate for this answer: {reason}")
-    problem = Problem(
-        recourse.schema.action_set(result.factual), target, recourse.cost, recourse.wanted_at
-    )
+    problem = recourse.problem(recourse.schema.action_set(result.factual), target)
     first = next((option for option in result.options if option.target == target), None)
     bound, answer = math.inf, None
     if first is not None:
@@ -38,13 +36,8 @@ def certificate(result: Result, target: Target, time_limit: float | None) -> Cer
         recourse.model.fingerprint_, problem, status, answer, bound, result.nodes[target], NO_PROOF
     )
     until = math.inf if limit is None else time.monotonic() + limit
-
-    def trace(
-        problem: Problem, bound: float, answer: Point | None, until: float
-    ) -> tuple[Traced, tuple[float, ...]]:
-        return _traced(result, problem, bound, answer, until)
-
     try:
+        trace = partial(_traced, result)
         return prove(claim, target in result.fewest, recourse.model, trace, until)
     except TimeoutError:
         raise TimeoutError(
@@ -55,13 +48,12 @@ def certificate(result: Result, target: Target, time_limit: float | None) -> Cer
 
 def _why_none(result: Result, target: Target) -> str:
     """Why no certificate covers an answer; '' if one does."""
-    status = result.status[target]
-    more = result.extra_constraints and EXTRA
+    status, more = result.status[target], result.extra_constraints and EXTRA
     if reason := unproved(result.recourse.model, result.engine, more):
         return reason
+    if status is Status.NOT_FOUND and target in result.ended_by:
+        return "a limit ended the search before it found anything; give it more time"
     if status is Status.NOT_FOUND:
-        if target in result.ended_by or result.engine != "exact":
-            return "a limit ended the search before it found anything; give it more time"
         return "the search found nothing, but rounding hides whether there is an answer"
     if target in result.fewest and status is not Status.OPTIMAL:
         return (
@@ -86,15 +78,17 @@ def _traced(
             raise TimeoutError
         return None if seconds == math.inf else seconds
 
-    score = result.recourse.score_for(problem.target)
+    score = result.recourse.read_model.score_for(problem.target)
     if not isinstance(score, LogOddsMargin):
         return Exact(score, problem, time_limit=left()).proof(bound), ()
     own, found = problem.action_set.own, None
     for last in (False, True):
-        if answer is None:
-            codes = _furthest_within(result, left()) if last else own
-        else:
-            codes = own if last else answer.codes
+        codes = own if last or answer is None else answer.codes
+        if last and answer is None:
+            seconds = left()
+            known = seconds is None or "max_confidence" in vars(result)
+            most = result.max_confidence if known else result.most_confident(seconds)
+            codes = most.codes
         q = told_shares(score.shares_at(codes))
         limit = None if last and found is None else SOME_BOXES
         try:
@@ -114,13 +108,6 @@ def _traced(
             break
     assert found is not None
     return found
-
-
-def _furthest_within(result: Result, seconds: float | None) -> Floats:
-    """The most confident reachable codes that so many seconds find."""
-    if seconds is None or "max_confidence" in vars(result):
-        return result.max_confidence.codes
-    return result.most_confident(seconds).codes
 
 
 def unproved(model: Any, engine: object, more: str = "", levels: int = 1) -> str:

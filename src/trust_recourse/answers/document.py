@@ -11,23 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Self,
-    Union,
-)
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Self, Union
 
 from trust_recourse.answers.measurements import SIGMA, HowFar, Safety
 from trust_recourse.answers.text import target_sentence
 from trust_recourse.io.json_record import JsonRecord
 from trust_recourse.io.scalars import plain, same
-from trust_recourse.question import (
-    Option,
-    Reach,
-    Target,
-)
+from trust_recourse.question import MostConfident, Option, Survival, Target
 from trust_recourse.question.vocabulary import Mode
 
 if TYPE_CHECKING:
@@ -89,6 +80,22 @@ class SurvivalDocument(JsonRecord):
     share: float
     sentence: str
 
+    @classmethod
+    def written(cls, known: Survival) -> SurvivalDocument:
+        """What is known of an answer."""
+        parts = {part.name: getattr(known, part.name) for part in fields(known)}
+        demand = parts.pop("threshold")
+        given = None if math.isinf(demand) else demand
+        return cls(**parts, demand=given, share=known.share, sentence=known.words)
+
+    @property
+    def survival(self) -> Survival:
+        """The same as it was; `TypeError` where its numbers contradict each other."""
+        parts: dict[str, Any] = vars(self) | {
+            "threshold": -math.inf if self.demand is None else self.demand
+        }
+        return Survival(**{part.name: parts[part.name] for part in fields(Survival)})
+
 
 @dataclass(frozen=True, kw_only=True)
 class FewestDocument(JsonRecord):
@@ -127,16 +134,15 @@ class TargetDocument(_Asked):
     @classmethod
     def of(cls, result: Result, target: Target) -> TargetDocument:
         """What a result says of a target."""
+        survival, fewest = result.survival.get(target), result.fewest.get(target)
         return cls(
             confidence=target.confidence,
             **_asked(target),
             status=str(result.status[target]),
             sentence=target_sentence(result, target),
-            survival=None if (lasting := result.survival.get(target)) is None else SurvivalDocument(
-                **lasting.to_dict(), share=lasting.share, sentence=lasting.words
-            ),
-            fewest=None if (fewest := result.fewest.get(target)) is None else FewestDocument(
-                **fewest.to_dict(), proved=fewest.proved
+            survival=None if survival is None else SurvivalDocument.written(survival),
+            fewest=None if fewest is None else FewestDocument(
+                most=fewest.most, least=fewest.least, proved=fewest.proved
             ),
         )  # fmt: skip
 
@@ -216,7 +222,7 @@ class MaxConfidenceDocument(StepDocument):
     """Whether no allowed change has more than `most`."""
 
     @classmethod
-    def of(cls, found: Reach) -> MaxConfidenceDocument:
+    def of(cls, found: MostConfident) -> MaxConfidenceDocument:
         """The same of what `max_confidence` found."""
         return cls(
             confidence=found.confidence, most=found.most, worth=dict(found.worth), cost=found.cost,

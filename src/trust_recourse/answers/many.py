@@ -56,7 +56,10 @@ def ask_many(
 
 
 def packed(recourse: Recourse) -> bytes:
-    """Bytes to be sent to other processes, where `unpacked` gives the same back."""
+    """Bytes to be sent to other processes, where `unpacked` gives the same back.
+
+    The model in it can predict but not learn on, which makes it much smaller.
+    """
     recourse.check_model()
     lean = copy(recourse)
     lean.read_model = recourse.read_model.lean()

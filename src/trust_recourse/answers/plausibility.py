@@ -18,8 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from trust_recourse.answers.settings import check_count, is_real
-from trust_recourse.io.scalars import Floats, Ints, plain
+from trust_recourse.io.scalars import Floats, Ints, check_count, is_real, plain
 from trust_recourse.question import Plausible
 from trust_recourse.question.vocabulary import PlausibleBy
 from trust_recourse.schema import Schema

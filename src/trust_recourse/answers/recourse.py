@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
-from trust_recourse.answers import ask, many, result_file
+from trust_recourse.answers import ask, many, reachable, result_file
 from trust_recourse.answers.certifying import EXTRA, unproved
 from trust_recourse.answers.result import Result
 from trust_recourse.answers.retraining import BootstrapEnsemble, Bootstraps
@@ -20,19 +21,19 @@ from trust_recourse.models.readers.read_model import ReadModel, own_threshold
 from trust_recourse.models.seam import Score
 from trust_recourse.question import (
     Limit,
+    MostConfident,
     Option,
     Plausible,
     Point,
     Problem,
     Question,
-    Reach,
     Status,
     Target,
 )
 from trust_recourse.question.cost import Cost
 from trust_recourse.question.vocabulary import Mode
 from trust_recourse.schema import ActionSet, Schema
-from trust_recourse.search.engines import Engine, SearchEngine, lacking
+from trust_recourse.search.engines import BLACK_BOX, Engine, SearchEngine, lacking
 
 
 class Recourse:
@@ -220,13 +221,15 @@ class Recourse:
             score is as high as it takes. Needs a recourse with `bootstraps`.
 
         """
-        question = Question.given(
-            confidence, limits, mode=mode, tolerance=tolerance, cost=cost, lock=lock,
-            n_options=n_options, min_distance=min_distance, min_radius=min_radius, floor=floor,
+        as_given: dict[str, Any] = {
+            "confidence": confidence, "cost": cost, "lock": lock, "limits": limits,
+        }  # fmt: skip
+        question = Question(
+            **as_given, mode=mode, tolerance=tolerance, n_options=n_options,
+            min_distance=min_distance, min_radius=min_radius, floor=floor, continuous=continuous,
             plausible=plausible, gap=gap, node_limit=node_limit, time_limit=time_limit,
-            engine=engine, n_trials=n_trials, random_state=random_state,
-            decision_threshold=decision_threshold, max_changes=max_changes,
-            continuous=continuous, survives=survives, sparse=sparse,
+            engine=engine, n_trials=n_trials, random_state=random_state, max_changes=max_changes,
+            sparse=sparse, decision_threshold=decision_threshold, survives=survives,
         )  # fmt: skip
         return self.ask(x, question, certify=certify, verbose=verbose)
 
@@ -239,50 +242,39 @@ class Recourse:
         """
         if not isinstance(certify, bool):
             raise ValueError(f"certify={certify!r}; expected True or False. Leave it out for False")
-        if not isinstance(certify, bool):
-            raise ValueError(f"certify={certify!r}; expected True or False. Leave it out for False")
         self.check_model(x)
         has_bootstraps = question.survives is not None and self.ensemble is not None
-        answerable = ask.answerable(self.read_model, question, has_bootstraps)
+        engine = ask.engine_for(self.read_model, question, has_bootstraps)
         if certify:
             self.need_cells("certify=True")
             more = EXTRA * bool(question.extra_constraints(0.5))
-            if reason := unproved(self.model, answerable.engine, more):
+            if reason := unproved(self.model, engine, more):
                 raise ValueError(f"certify=True: there would be no certificate: {reason}")
-        found = self.under(question)._answer(x, answerable, question, verbose)
-        return found.proved() if certify else found
-
-    def _answer(self, x: Any, question: Question, asked: Question, verbose: bool) -> Result:
-        """The answer to a question whose engine is known by name, for the question as asked."""
-        threshold = self.decision_threshold
+        ours = self.under(question)
+        threshold, (action_set, factual) = ours.decision_threshold, ours.schema.person(x)
         targets = question.targets(threshold)
-        action_set, factual = self.schema.person(x)
-        ends = [threshold, *(end for target in targets for end in target.interval)]
-        now = self.read_model.now(action_set.own, ends)
-        problems = [Problem(action_set, target, self.cost, self.wanted_at) for target in targets]
-        ensemble = None if question.survives is None else self.ensemble
-        found = ask.answers_to(self.read_model, problems, question, now, ensemble, verbose)
+        now = ours.read_model.now(action_set.own, threshold, targets)
+        problems = [Problem(action_set, target, ours.cost, ours.wanted_at) for target in targets]
+        ensemble = self.ensemble if has_bootstraps else None
+        found = ask.answers_to(ours.read_model, problems, question, engine, now, ensemble, verbose)
         options = [
-            ask.option(self.read_model, problem, factual, *each)
+            ask.option(ours.read_model, problem, factual, *each)
             for problem in problems
             for each in found[problem.target].points
         ]
-        return Result(
-            self,
-            factual,
-            now,
-            tuple(options),
-            {target: answers.status for target, answers in found.items()},
+
+        def by_target(part: str) -> dict[Target, Any]:
+            return {at: known for at, each in found.items() if (known := getattr(each, part))}
+
+        result = Result(
+            ours, factual, now, tuple(options), by_target("status"),
             nodes={target: answers.nodes for target, answers in found.items()},
-            engine=str(question.engine),
-            question=asked,
+            engine=str(engine), question=question,
             extra_constraints=question.extra_constraints(threshold),
-            fronts={target: answers.pareto for target, answers in found.items() if answers.pareto},
-            survival={target: each.survival for target, each in found.items() if each.survival},
-            ended_by={target: each.ended_by for target, each in found.items() if each.ended_by},
-            fewest={target: each.fewest for target, each in found.items() if each.fewest},
-            note=lacking(str(question.engine)),
-        )
+            fronts=by_target("pareto"), survival=by_target("survival"),
+            ended_by=by_target("ended_by"), fewest=by_target("fewest"), note=lacking(str(engine)),
+        )  # fmt: skip
+        return result.proved() if certify else result
 
     def check_model(self, x: Any = None) -> None:
         """Raise `ValueError` if the model was fitted again, or changed, since it was read.
@@ -321,7 +313,7 @@ class Recourse:
 
     def reachable(
         self, x: Any, *, node_limit: int | None = None, time_limit: float | None = None
-    ) -> Reach:
+    ) -> MostConfident:
         """The most confident change this person can make, by the moves that matter.
 
         `most` is the highest confidence of any allowed change, and `furthest` the cheapest one
@@ -339,13 +331,13 @@ class Recourse:
 
     def most_confident(
         self, x: Any, limits: Question, known: Sequence[Option] = (), ceiling: float = 1.0
-    ) -> Reach:
+    ) -> MostConfident:
         """The answer of `reachable`, from known options and a ceiling on."""
         action_set, factual = self.schema.person(x)
-        problem = Problem(action_set, Target(0.5), self.cost, self.wanted_at)
-        return ask.most_confident(
-            self.read_model, problem, factual, self.decision_threshold, limits, known, ceiling
-        )
+        return reachable.most_confident(
+            self.read_model, self.problem(action_set, Target(0.5)), factual,
+            self.decision_threshold, limits, known, ceiling,
+        )  # fmt: skip
 
     def frontier(
         self,
@@ -380,9 +372,10 @@ class Recourse:
         """
         self.check_model(x)
         self.need_cells("frontier")
-        asked = Question.given(confidence, node_limit=node_limit, time_limit=time_limit)
-        problem = Problem(self.schema.action_set(x), Target(0.5), self.cost, self.wanted_at)
-        return ask.frontier(
+        levels: Any = confidence
+        asked = Question(confidence=levels, node_limit=node_limit, time_limit=time_limit)
+        problem = self.problem(self.schema.action_set(x), Target(0.5))
+        return reachable.frontier(
             self.read_model, problem, asked.targets(self.decision_threshold), asked,
             python(resolution), python(max_steps),
         )  # fmt: skip
@@ -412,13 +405,11 @@ class Recourse:
         read has the status "unanswered", and the column `reason` says why. The settings are those
         of `find`. With `n_jobs` the people are shared out to so many processes.
         """
-        confidence = python(confidence)
-        if not isinstance(confidence, (int, float, type(None))):
-            raise ValueError(f"confidence={confidence!r}; expected one level, such as 0.85")
-        question = Question.given(
-            confidence, mode=mode, tolerance=tolerance, engine=engine, min_radius=min_radius,
-            gap=gap, node_limit=node_limit, time_limit=time_limit, n_trials=n_trials,
-            random_state=random_state,
+        level: Any = confidence
+        question = Question(
+            confidence=level, mode=mode, tolerance=tolerance, engine=engine,
+            min_radius=min_radius, gap=gap, node_limit=node_limit, time_limit=time_limit,
+            n_trials=n_trials, random_state=random_state,
         )  # fmt: skip
         return self.ask_many(X, question, n_jobs=n_jobs, verbose=verbose)
 
@@ -428,13 +419,6 @@ class Recourse:
         """The first answer to a question of one confidence for each person, as `find_many` does."""
         return many.ask_many(self, X, question, n_jobs, verbose)
 
-    def packed(self) -> bytes:
-        """Bytes to be sent to other processes, where `unpacked` gives the same back.
-
-        The model in it can predict but not learn on, which makes it much smaller.
-        """
-        return many.packed(self)
-
     # ------------------------------------------------------------ what results ask
 
     @property
@@ -442,21 +426,9 @@ class Recourse:
         """The wanted class's confidence as the exact engine asks for it."""
         return self.read_model.score
 
-    def score_for(self, target: Target) -> Score:
-        """What a target asks about, as the exact engine asks for it."""
-        return self.read_model.score_for(target)
-
-    def decision(self, target: Target) -> Target:
-        """The decision that goes with a target: that the wanted class wins, or the threshold."""
-        return target.decision(self.decision_threshold)
-
     def accepts(self, codes: Floats, decision: Target) -> bool:
-        """Whether one row of codes is accepted, by the decision of `Recourse.decision`."""
-        return self.meets(decision, codes, self.confidence_of(codes))
-
-    def meets(self, target: Target, own: Floats, now: float) -> bool:
-        """Whether a person, with this confidence now, meets a target as they are."""
-        return self.read_model.meets(target, own, now)
+        """Whether one row of codes is accepted, by a decision of `Target.decision`."""
+        return self.read_model.meets(decision, codes, self.confidence_of(codes))
 
     def judged(self, rows: Floats, target: Target) -> Floats:
         """What a target asks about, at rows of codes: their confidence, or whether they win."""
@@ -480,21 +452,26 @@ class Recourse:
         lower_bound: float,
     ) -> Option:
         """An option in the person's own values, its numbers recomputed from just those values."""
-        problem = Problem(action_set, target, self.cost, self.wanted_at)
+        problem = self.problem(action_set, target)
         return ask.option(self.read_model, problem, factual, point, status, lower_bound)
+
+    def problem(self, action_set: ActionSet, target: Target) -> Problem:
+        """A target for one person, at this cost."""
+        return Problem(action_set, target, self.cost, self.wanted_at)
 
     def need_cells(self, what: str) -> None:
         """Raise `TypeError` if the model was not read, so that nothing can be proved of it."""
-        ask.need_cells(self.read_model, what)
+        if not self.exact:
+            self.read_model.need_cells(what, BLACK_BOX)
 
     def proves(self, engine: str) -> bool:
         """Whether an engine, by its name or "auto", gives proofs of this model."""
-        return ask.proves(self.read_model, engine)
+        return engine == "exact" or (engine == "auto" and self.exact)
 
     def answerable(self, question: Question) -> Question:
         """The question with its engine by name, once this model can be asked it."""
         has_bootstraps = question.survives is not None and self.ensemble is not None
-        return ask.answerable(self.read_model, question, has_bootstraps)
+        return replace(question, engine=ask.engine_for(self.read_model, question, has_bootstraps))
 
 
 def _stepped(given: Schema, fitting: Schema) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pandas as pd
 
-from trust_recourse.answers import around, certifying, document, result_file, text
+from trust_recourse.answers import certifying, document, measurements, result_file, text
 from trust_recourse.answers.explain import (
     FRAGILE,
     Comparison,
@@ -28,11 +28,11 @@ from trust_recourse.certificate import Certificate
 from trust_recourse.io.files import write_whole
 from trust_recourse.io.wording import level
 from trust_recourse.question import (
+    MostConfident,
     Option,
     Point,
     Question,
     Radius,
-    Reach,
     Status,
     Survival,
     Target,
@@ -81,17 +81,17 @@ class Result:
     def refused(self) -> bool:
         """Whether the model refuses this person as they are."""
         own = self.recourse.schema.action_set(self.factual).own
-        return not self.recourse.meets(self.decision, own, self.confidence)
+        return not self.recourse.read_model.meets(self.decision, own, self.confidence)
 
     @property
     def decision(self) -> Target:
         """The decision that this question is about: the threshold, or that the class wins."""
-        return self.recourse.decision(next(iter(self.status)))
+        return next(iter(self.status)).decision(self.recourse.decision_threshold)
 
     def accepted(self, option: int = 0) -> bool:
         """Whether the model accepts an option, by the decision that the question is about."""
         chosen = self.option_at(option)
-        return self.recourse.meets(self.decision, chosen.codes, chosen.confidence)
+        return self.recourse.read_model.meets(self.decision, chosen.codes, chosen.confidence)
 
     @property
     def verdict(self) -> str:
@@ -106,8 +106,13 @@ class Result:
         model that is only asked by rows, the confidences of the answer are compared.
         """
         self.recourse.check_model()
-        if not (self.recourse.exact or _confirmed(self)):
-            self.recourse.read_model.refuse_changed()
+        if not self.recourse.exact:
+            own = self.recourse.schema.action_set(self.factual).own
+            found = [each for each in self.options if each.status is not Status.NOT_FOUND]
+            rows = np.array([own, *(option.codes for option in found)])
+            known = np.array([self.confidence, *(option.confidence for option in found)])
+            if not (np.abs(self.recourse.confidences(rows) - known) <= AGAIN).all():
+                self.recourse.read_model.refuse_changed()
 
     # ------------------------------------------------------------ how safe, how far, how proved
 
@@ -146,7 +151,7 @@ class Result:
         """
         self.check_model()
         limits = Question(node_limit=node_limit, time_limit=time_limit)
-        return around.radius_of(self, self.option_at(option), norm, continuous, limits)
+        return measurements.radius_of(self, self.option_at(option), norm, continuous, limits)
 
     def quick_radius(self, option: int = 0) -> Radius:
         """The radius as far as a fixed number of boxes proves it; a lower bound if not `exact`.
@@ -155,7 +160,7 @@ class Result:
         limit of the question, if it has one, ends the search too.
         """
         self.recourse.need_cells("radius")
-        boxes = radius_boxes(self.recourse.score_for(self.decision))
+        boxes = radius_boxes(self.recourse.read_model.score_for(self.decision))
         return self.radius(option, node_limit=boxes, time_limit=self.question.time_limit)
 
     def robustness(
@@ -178,7 +183,7 @@ class Result:
         self.check_model()
         recourse, decision = self.recourse, self.decision
         return robustness(
-            recourse.score_for(decision) if recourse.exact else None,
+            recourse.read_model.score_for(decision) if recourse.exact else None,
             lambda rows: recourse.judged(rows, decision), self.option_at(option).codes,
             recourse.schema, sigma,
             threshold=decision.confidence, n_copies=n_copies, random_state=random_state,
@@ -209,10 +214,10 @@ class Result:
         0   nodes    0     2
         """
         self.check_model()
-        return around.ranges_of(self, option, feature)
+        return measurements.ranges_of(self, option, feature)
 
     @cached_property
-    def max_confidence(self) -> Reach:
+    def max_confidence(self) -> MostConfident:
         """The most confident change this person can make, whatever the targets.
 
         The search takes at most as long as the question's `time_limit`; 10 s if it names none.
@@ -220,7 +225,7 @@ class Result:
         self.check_model()
         return self.most_confident(None)
 
-    def most_confident(self, seconds: float | None) -> Reach:
+    def most_confident(self, seconds: float | None) -> MostConfident:
         """The most confident change that so many seconds find; None for the question's limit."""
         asked = self.question.time_limit
         limit = SEARCH if asked in (None, TIME_LIMIT) else asked
@@ -453,15 +458,6 @@ class Result:
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
         return made
-
-
-def _confirmed(result: Result) -> bool:
-    """Whether the model gives the confidences of this answer once more."""
-    own = result.recourse.schema.action_set(result.factual).own
-    found = [each for each in result.options if each.status is not Status.NOT_FOUND]
-    rows = np.array([own, *(option.codes for option in found)])
-    known = np.array([result.confidence, *(option.confidence for option in found)])
-    return bool((np.abs(result.recourse.confidences(rows) - known) <= AGAIN).all())
 
 
 def _measured(result: Result, at: int, sigma: float, fragile: float) -> Measured:

@@ -12,7 +12,7 @@ from trust_recourse.answers.document import AnswerDocument
 from trust_recourse.certificate import cost_parts
 from trust_recourse.io import strict_json
 from trust_recourse.io.scalars import is_number
-from trust_recourse.question import Point, Question, Status, Survival
+from trust_recourse.question import Point, Question, Status
 from trust_recourse.question.fewest import Fewest, n_changes
 
 if TYPE_CHECKING:
@@ -75,16 +75,8 @@ class ResultFile(AnswerDocument):
             )
             for each in self.options
         )  # fmt: skip
-        fewest = {
-            t: Fewest.from_dict(_without(e.fewest.to_dict(), "proved"))
-            for t, e in each_target
-            if e.fewest
-        }
-        survival = {
-            t: Survival.from_dict(_without(e.survival.to_dict(), "share", "sentence"))
-            for t, e in each_target
-            if e.survival
-        }
+        fewest = {t: Fewest(e.fewest.most, e.fewest.least) for t, e in each_target if e.fewest}
+        survival = {t: e.survival.survival for t, e in each_target if e.survival}
         for target, each in each_target:
             own = [option for option in options if option.target == target]
             found, status = bool(own), Status(each.status)
@@ -153,10 +145,6 @@ def _difference(given: Any, own: Any, place: str) -> tuple[str, Any, Any] | None
         close = abs(given - own) <= CLOSE if numbers else (type(given), given) == (type(own), own)
         return None if close else (place.lstrip("."), given, own)
     return next((found for p, a, b in pairs if (found := _difference(a, b, p))), None)
-
-
-def _without(told: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: value for name, value in told.items() if name not in names}
 
 
 def read(path: str | os.PathLike[str]) -> ResultFile:

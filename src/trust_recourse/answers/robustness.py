@@ -23,9 +23,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.answers.settings import check_count, is_real
 from trust_recourse.io import cancel
 from trust_recourse.io.arrays import Floats, Ints
+from trust_recourse.io.scalars import check_count, is_real
 from trust_recourse.io.wording import between
 from trust_recourse.models.grid import Grid
 from trust_recourse.models.seam import Score
@@ -98,9 +98,7 @@ def noise(
     >>> kept.probability > 0.9, kept.error <= 1e-4
     (True, True)
     """
-    steps = noise_steps(schema, continuous)
-    deviation = _deviations(codes, schema, sigma, steps)
-    _check_threshold(threshold)
+    steps, deviation = _spread_of_noise(codes, schema, sigma, threshold, continuous)
     if not is_real(tolerance) or not 0 <= tolerance < 1:
         raise ValueError(f"tolerance={tolerance!r}; expected a number from 0 to below 1")
     check_count("max_boxes", max_boxes)
@@ -136,7 +134,7 @@ def robustness(
     """
     check_count("n_copies", n_copies)
     if score is not None:
-        boxes = _boxes(score, n_copies)
+        boxes = max(min(n_copies // COPIES_PER_BOX + 1, _affordable(score)), 1)
         found = noise(
             score, codes, schema, sigma,
             threshold=threshold, max_boxes=boxes, continuous=continuous,
@@ -152,23 +150,18 @@ def robustness(
     return Robustness(share, *_binomial(round(share * n_copies), n_copies), exact=False)
 
 
-def _boxes(score: Score, n_copies: int) -> int:
-    """How many boxes the exact method may bound: one at least, and fewer on a larger model."""
-    return max(min(n_copies // COPIES_PER_BOX + 1, MOST_READ // max(_size(score), 1)), 1)
-
-
 def radius_boxes(score: Score) -> int:
     """How many boxes the search for a radius may bound where it is shown: fewer on a larger model.
 
     They take about 50 ms for 76 trees of 31 leaves (LightGBM, 32 columns).
     """
-    return max(min(RADIUS_BOXES, MOST_READ // max(_size(score), 1)), FEWEST_BOXES)
+    return max(min(RADIUS_BOXES, _affordable(score)), FEWEST_BOXES)
 
 
-def _size(score: Score) -> int:
-    """Numbers that the kernel of a score reads; a score with slopes has none."""
-    kernel = getattr(score, "kernel", None)
-    return 0 if kernel is None else kernel.size
+def _affordable(score: Score) -> int:
+    """Boxes for which the kernel reads no more than `MOST_READ` numbers."""
+    kernel = getattr(score, "kernel", None)  # a score with slopes has none
+    return MOST_READ if kernel is None else MOST_READ // max(kernel.size, 1)
 
 
 def _binomial(kept: int, of: int) -> tuple[float, float]:
@@ -206,9 +199,7 @@ def copies(
     >>> copies(confidence, np.array([40.0, 1.0]), schema, sigma=0.01)
     1.0
     """
-    steps = noise_steps(schema, continuous)
-    deviation = _deviations(codes, schema, sigma, steps)
-    _check_threshold(threshold)
+    steps, deviation = _spread_of_noise(codes, schema, sigma, threshold, continuous)
     check_count("n_copies", n_copies)
     rng = np.random.default_rng(random_state)
     drawn = deviation * rng.standard_normal((n_copies, len(codes)))
@@ -345,8 +336,12 @@ def _cells_reached(
     return values[a:b], before[a : b + 1]
 
 
-def _deviations(codes: Floats, schema: Schema, sigma: float, steps: Floats) -> Floats:
-    """The standard deviation of the noise on each feature; 0 where a value stays."""
+def _spread_of_noise(
+    codes: Floats, schema: Schema, sigma: float, threshold: float, continuous: bool
+) -> tuple[Floats, Floats]:
+    """The steps by which noise moves each feature, and its standard deviation; 0 where it stays."""
+    if not is_real(threshold) or not PROBABILITY.can_ask(float(threshold)):
+        raise ValueError(f"threshold={threshold!r}; expected a number {PROBABILITY.bounds}")
     if not is_real(sigma) or not 0 < sigma < math.inf:
         raise ValueError(f"sigma={sigma!r}; expected a number above 0, such as 0.01")
     if np.shape(codes) != (len(schema),):
@@ -354,6 +349,7 @@ def _deviations(codes: Floats, schema: Schema, sigma: float, steps: Floats) -> F
             f"codes of shape {np.shape(codes)}; expected one row of {len(schema)} numbers, such as "
             "schema.encode(x)[0]"
         )
+    steps = noise_steps(schema, continuous)
     moves = ~np.isnan(steps) & ~np.isnan(codes)
     scale = np.array([feature.scale for feature in schema])
     with np.errstate(over="ignore", under="ignore"):
@@ -362,9 +358,4 @@ def _deviations(codes: Floats, schema: Schema, sigma: float, steps: Floats) -> F
         given = f"sigma={sigma!r} with scales from {scale.min():g} to {scale.max():g}"
         expected = "expected a positive, finite product of both for each feature"
         raise ValueError(f"{given}: {expected}; change sigma or the scales")
-    return deviation
-
-
-def _check_threshold(threshold: float) -> None:
-    if not is_real(threshold) or not PROBABILITY.can_ask(float(threshold)):
-        raise ValueError(f"threshold={threshold!r}; expected a number {PROBABILITY.bounds}")
+    return steps, deviation

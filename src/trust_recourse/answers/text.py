@@ -124,27 +124,20 @@ def _of_few(result: Result, option: Option) -> str:
 def _retrained(result: Result, option: Option) -> str:
     """What is known of an answer that was asked to last."""
     told, known = result.survival[option.target], option.status.sentence
-    if option.status is Status.OPTIMAL and not math.isinf(told.demand):
+    if option.status is Status.OPTIMAL and not math.isinf(told.threshold):
         known = (
             "This is the cheapest allowed change for which the mean score of the models "
-            f"searched against is as high as it takes (log-odds {told.demand:.2f})."
+            f"searched against is as high as it takes (log-odds {told.threshold:.2f})."
         )
     return f"{known} {told.words[0].upper()}{told.words[1:]}."
-
-
-def _invalid(result: Result, target: Target) -> str:
-    """What is known where nothing was found that lasts."""
-    return (
-        "No change was found that lasts, and that one exists was not ruled out; of the surest "
-        f"that was found, {result.survival[target].words}."
-    )
 
 
 def status_sentences(result: Result, target: Target) -> list[str]:
     """What is known for a target, in sentences: one for each option where there are several."""
     own = [at for at, option in enumerate(result.options) if option.target == target]
     if target in result.survival and not own:
-        return [_invalid(result, target)]
+        none = "No change was found that lasts, and that one exists was not ruled out"
+        return [f"{none}; of the surest that was found, {result.survival[target].words}."]
     if len(own) > 1:
         return [f"{option_name(at).capitalize()}: {sentence(result, at)}" for at in own]
     return [sentence(result, own[0]) if own else result.status[target].sentence]

@@ -47,9 +47,6 @@ def single(X: Any) -> list[str]:
     >>> single({"age": 40, "pay": np.float32(0.1)}), single(np.zeros((1, 2)))
     (['pay'], [])
     """
-    frame = _frame(X)
-    if frame is not None:
-        return [name for name, kind in frame.schema.items() if kind == nw.Float32]
     if isinstance(X, pd.DataFrame):
         return [
             str(name)
@@ -59,6 +56,8 @@ def single(X: Any) -> list[str]:
         ]
     if isinstance(X, Mapping) or (isinstance(X, pd.Series) and X.dtype == object):
         return [str(name) for name, value in X.items() if isinstance(value, SINGLE)]
+    if (frame := _frame(X)) is not None:
+        return [name for name, kind in frame.schema.items() if kind == nw.Float32]
     dtype = getattr(X, "dtype", None)
     return ["every column"] if str(dtype).lower() in SINGLES else []
 

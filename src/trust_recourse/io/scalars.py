@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 import re
 from typing import Any, TypeAlias
 
@@ -55,3 +56,14 @@ def is_number(value: object) -> bool:
         return isinstance(value, (int, float)) and type(value) is not bool and math.isfinite(value)
     except OverflowError:  # a whole number beyond all floats
         return False
+
+
+def is_real(value: object) -> bool:
+    """Whether this is a number of Python or NumPy, and not a boolean."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def check_count(name: str, given: int) -> None:
+    """Refuse anything but a whole number of at least 1."""
+    if not isinstance(given, numbers.Integral) or isinstance(given, bool) or given < 1:
+        raise ValueError(f"{name}={given!r}; expected a whole number of at least 1")

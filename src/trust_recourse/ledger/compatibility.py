@@ -146,10 +146,10 @@ def _judged(
     except LedgerError as error:
         none = Judged(promise, None, accepted=False, enough=False, broken=True)
         return replace(none, repair_status=Status.NOT_FOUND, reason=str(error))
-    codes, decision = promise.option.codes, recourse.decision(promise.target)
+    codes, decision = promise.option.codes, promise.target.decision(recourse.decision_threshold)
     accepted = recourse.accepts(codes, decision)
     target = _accepted_part(promise.target, recourse.decision_threshold)
-    enough = accepted and recourse.meets(target, codes, confidence)
+    enough = accepted and recourse.read_model.meets(target, codes, confidence)
     kept = accepted if by == "decision" else enough
     target = decision if by == "decision" else target
     ranged = kept and promise.ranges and recourse.exact
@@ -177,7 +177,11 @@ def _judged(
 
 def _lost(promise: Promise, recourse: Recourse, target: Target) -> pd.Series[Any] | None:
     """Values within the promised ranges that do not meet a target; None if all do."""
-    schema, codes, score = recourse.schema, promise.option.codes, recourse.score_for(target)
+    schema, codes, score = (
+        recourse.schema,
+        promise.option.codes,
+        recourse.read_model.score_for(target),
+    )
     row = loss_within(score, promise.action_set, recourse.cost, target, codes, promise.spans)
     if row is None:
         return None

@@ -131,7 +131,7 @@ def redemption(
     given, promised = schema.action_set(x).own, promise.option.codes
     recourse = asked_of(promise, present, threshold)
     now = confidence_of(recourse, given)
-    accepted = recourse.accepts(given, recourse.decision(promise.target))
+    accepted = recourse.accepts(given, promise.target.decision(recourse.decision_threshold))
     exactly = all(map(same, given, promised))
     within = not exactly and promise.holds(given)
     then, held = _then(promise, present, promised_by, given, exactly)
@@ -190,7 +190,7 @@ def _then(
         return None, None
     recourse = asked_of(promise, promised_by, promise.threshold)
     then = confidence_of(recourse, given)
-    return then, recourse.accepts(given, recourse.decision(promise.target))
+    return then, recourse.accepts(given, promise.target.decision(recourse.decision_threshold))
 
 
 def _differences(promise: Promise, given: Floats, promised: Floats) -> tuple[Pairs, Pairs]:

@@ -3,10 +3,9 @@
 | file | contents |
 |---|---|
 | `question.py` | `Question`: all that can be asked, checked where it is made |
-| `outcome.py` | `Outcome`: what a target is about, its bounds, how it is written |
-| `target.py` | `Target`: a confidence to reach, and when one is enough |
+| `target.py` | `Outcome`: what a target is about; `Target`: when a confidence is enough |
 | `problem.py` | `Problem`: one target for one person, which engines answer; `Point` |
-| `option.py` | `Option`, `Reach`, `Status`, `Radius`, `Survival`: one answer in numbers |
+| `option.py` | `Option`, `MostConfident`, `Status`, `Radius`, `Survival`: one answer in numbers |
 | `cost.py`, `fewest.py` | what changes cost; how many there may be |
 | `vocabulary.py` | the parts of a question as text |
 
@@ -19,14 +18,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from trust_recourse.question.option import MostConfident as MostConfident
     from trust_recourse.question.option import Option as Option
     from trust_recourse.question.option import Radius as Radius
-    from trust_recourse.question.option import Reach as Reach
     from trust_recourse.question.option import Status as Status
     from trust_recourse.question.option import Survival as Survival
     from trust_recourse.question.option import option_name as option_name
-    from trust_recourse.question.outcome import PROBABILITY as PROBABILITY
-    from trust_recourse.question.outcome import Outcome as Outcome
     from trust_recourse.question.problem import Point as Point
     from trust_recourse.question.problem import Problem as Problem
     from trust_recourse.question.problem import changed as changed
@@ -35,17 +32,18 @@ if TYPE_CHECKING:
     from trust_recourse.question.question import Question as Question
     from trust_recourse.question.question import decided as decided
     from trust_recourse.question.question import read_limit as read_limit
+    from trust_recourse.question.target import PROBABILITY as PROBABILITY
     from trust_recourse.question.target import SLACK as SLACK
     from trust_recourse.question.target import TO_WIN as TO_WIN
+    from trust_recourse.question.target import Outcome as Outcome
     from trust_recourse.question.target import Target as Target
     from trust_recourse.question.target import formatted as formatted
 
 _NAMES = {
-    "option": ("Option", "Radius", "Reach", "Status", "Survival", "option_name"),
-    "outcome": ("PROBABILITY", "Outcome"),
+    "option": ("Option", "Radius", "MostConfident", "Status", "Survival", "option_name"),
     "problem": ("Point", "Problem", "changed"),
     "question": ("Limit", "Plausible", "Question", "decided", "read_limit"),
-    "target": ("SLACK", "TO_WIN", "Target", "formatted"),
+    "target": ("PROBABILITY", "SLACK", "TO_WIN", "Outcome", "Target", "formatted"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 __all__ = sorted(_HOMES)

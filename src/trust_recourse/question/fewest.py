@@ -8,9 +8,7 @@ with more changes always costs more.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -30,22 +28,14 @@ class Fewest:
     most: int
     least: int  # no allowed change of fewer features reaches the target: proved
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.least <= self.most:
+            raise TypeError(f"fewest: given {self}")
+
     @property
     def proved(self) -> bool:
         """Whether fewer changes than those of the answer are ruled out."""
         return self.least >= self.most
-
-    def to_dict(self) -> dict[str, Any]:
-        """In plain values, as JSON has them."""
-        return {"most": self.most, "least": self.least}
-
-    @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Fewest:
-        """Read what `to_dict` wrote; raise `TypeError` at anything else."""
-        made = cls(**given)
-        if not (type(made.most) is type(made.least) is int and 0 <= made.least <= made.most):
-            raise TypeError(f"fewest: given {dict(given)!r}")
-        return made
 
 
 def n_changes(action_set: ActionSet, codes: Floats) -> int:

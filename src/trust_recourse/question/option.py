@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 import pandas as pd
 
 from trust_recourse.io import markup
-from trust_recourse.io.scalars import Floats, is_number
+from trust_recourse.io.scalars import Floats
 from trust_recourse.io.wording import floored, significant
 from trust_recourse.question.target import SLACK, Target
 
@@ -41,7 +39,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Survival:
-    """Whether models learnt anew accept an option that was asked to last, or the nearest to one.
+    """Whether retrained models accept an option that was asked to last, or the nearest to one.
 
     It lasts if the models of the validation accept it so that, with a confidence of 90%, at
     least the share that was asked of all such models would. Of fresh models, which had no part in
@@ -50,13 +48,18 @@ class Survival:
 
     asked: float
     lasts: bool
-    demand: float  # on the mean log-odds of the models searched against; −∞ if none was needed
+    threshold: float  # on the mean log-odds of the models searched against; −∞ if none was needed
     validated: int  # models of the validation that accept it
     validation: int  # of so many
     kept: int  # fresh models that accept it
     of: int
     low: float
     high: float
+
+    def __post_init__(self) -> None:
+        counted = 0 <= self.validated <= self.validation and 0 <= self.kept <= self.of > 0
+        if not counted or not all(0.0 <= each <= 1.0 for each in (self.asked, self.low, self.high)):
+            raise TypeError(f"survival: given {self}")
 
     @property
     def share(self) -> float:
@@ -68,30 +71,6 @@ class Survival:
         """What the fresh models say, in words."""
         told = f"{self.kept} of {self.of} models learnt anew accept it"
         return f"{told} ({self.low:.0%} to {self.high:.0%} of all such models would)"
-
-    def to_dict(self) -> dict[str, Any]:
-        """In plain values, as JSON has them: no demand is told as None."""
-        told = {part.name: getattr(self, part.name) for part in fields(self)}
-        return told | {"demand": None if math.isinf(self.demand) else self.demand}
-
-    @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Survival:
-        """Read what `to_dict` wrote; what cannot be so is refused."""
-        demand = given["demand"]
-        made = cls(**{**given, "demand": -math.inf if demand is None else demand})
-        counts = made.validated, made.validation, made.kept, made.of
-        shares = made.asked, made.low, made.high
-        counted = all(type(each) is int and each >= 0 for each in counts) and made.of > 0
-        if not (
-            counted
-            and made.validated <= made.validation
-            and made.kept <= made.of
-            and all(is_number(each) and 0.0 <= each <= 1.0 for each in shares)
-            and isinstance(made.lasts, bool)
-            and (demand is None or is_number(demand))
-        ):
-            raise TypeError(f"survival: given {dict(given)!r}")
-        return made
 
 
 class Radius(float):
@@ -157,7 +136,7 @@ class Option:
 
 
 @dataclass(frozen=True, eq=False)
-class Reach(Option):
+class MostConfident(Option):
     """The most confident reachable option, by the moves that matter: all others add under a point.
 
     `worth` is the confidence that would be lost without each of its changes. `furthest` is the

@@ -6,8 +6,8 @@ With a person and for one of its confidences a `Question` is a `Problem`, which 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from copy import copy
 from dataclasses import dataclass, fields, replace
 from typing import Any, get_args
 
@@ -15,19 +15,42 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from trust_recourse.io.scalars import is_number, plain, python
+from trust_recourse.io.scalars import plain
 from trust_recourse.io.wording import near
 from trust_recourse.question.cost import Cost
-from trust_recourse.question.outcome import PROBABILITY
-from trust_recourse.question.target import TO_WIN, Target
-from trust_recourse.question.vocabulary import SPAN, PlausibleBy, QuestionFields, outside
+from trust_recourse.question.target import PROBABILITY, TO_WIN, Target
+from trust_recourse.question.vocabulary import (
+    PARTS,
+    SPAN,
+    PlausibleBy,
+    QuestionFields,
+    outside,
+)
 from trust_recourse.question.vocabulary import Limit as Limit
 from trust_recourse.schema import FewChange, Schema
 
 Plausible = Callable[[pd.DataFrame], NDArray[np.bool_]]
 
 WHOLE = 2**53  # from it on floats skip whole numbers
+MOST = sys.float_info.max
 OWN = "function"  # what is told of a test of rows that has no name
+
+_SHARE = PROBABILITY.lower, PROBABILITY.upper
+_COUNT = int, "a whole number above 0, or None", 0, math.inf
+_NUMBERS = {  # the numbers of a question: kind, meaning, and what they lie strictly between
+    "n_options": (int, "a whole number of at least 1", 0, math.inf),
+    "gap": (float, "a share such as 0.01 for 1%, or 0, below 1e6", -math.ulp(0), 1e6),
+    "min_distance": (float, "a cost above 0, or None", 0, MOST),
+    "min_radius": (float, "a number above 0, in scaled units", 0, MOST),
+    "floor": (float, f"a {PROBABILITY.name} {PROBABILITY.bounds}", *_SHARE),
+    "decision_threshold": (float, f"a number {PROBABILITY.bounds}", *_SHARE),
+    "time_limit": (float, "a number above 0, or None", 0, MOST),
+    "node_limit": _COUNT,
+    "n_trials": _COUNT,
+    "max_changes": _COUNT,
+    "random_state": (int, "a whole number from 0 up", -1, 2**32),
+    "survives": (float, "a share from 0.5 to below 1, such as 0.9", math.nextafter(0.5, 0.0), 1),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,32 +66,25 @@ class Question(QuestionFields):
     """
 
     def __post_init__(self) -> None:
-        if not isinstance(self.limits, Mapping):
+        limits = {} if self.limits is None else self.limits
+        if not isinstance(limits, Mapping):
             raise ValueError(
-                f"limits={self.limits!r}; expected two ends for each feature by name. Give such as "
+                f"limits={limits!r}; expected two ends for each feature by name. Give such as "
                 "{'loan': (None, 5000)}"
             )
-        for part in fields(self):
-            object.__setattr__(self, part.name, python(getattr(self, part.name)))
-        for name, value in {
+        if not isinstance(self.confidence, tuple) and np.size(self.confidence) == 0:
+            raise ValueError("confidence=[]; expected at least one level, such as 0.85")
+        parts = {part.name: getattr(self, part.name) for part in fields(self)}
+        parts |= {n: each.item() for n, each in parts.items() if isinstance(each, np.generic)}
+        parts |= {
             "confidence": _several("confidence", self.confidence, "levels such as 0.85"),
             "cost": None if self.cost is None else Cost.named(self.cost),
             "lock": _several("lock", self.lock, "names of features"),
-            "limits": {name: _limit(name, ends) for name, ends in self.limits.items()},
-        }.items():
+            "limits": {name: _limit(name, ends) for name, ends in limits.items()},
+        }
+        for name, value in parts.items():
             object.__setattr__(self, name, value)
         self._check()
-
-    @classmethod
-    def given(
-        cls, confidence: Any = None, limits: Mapping[str, Limit] | None = None, **parts: Any
-    ) -> Question:
-        """Make a question of what users pass: one level or several, None for a part left out."""
-        if confidence is None:
-            confidence = ()
-        elif np.size(confidence) == 0:
-            raise ValueError("confidence=[]; expected at least one level, such as 0.85")
-        return cls(confidence=confidence, limits={} if limits is None else limits, **parts)
 
     def _check(self) -> None:
         if not isinstance(self.mode, str):
@@ -80,25 +96,32 @@ class Question(QuestionFields):
             Target(asked, self.mode, self.tolerance)
         if not all(isinstance(name, str) for name in self.lock):
             raise ValueError(f"lock={list(self.lock)!r}; expected names of features as text")
-        share, above = "a share such as 0.01 for 1%, or 0", "above 0"
-        fraction = PROBABILITY.lower, PROBABILITY.upper
-        _expect(self, "n_options", "a whole number of at least 1", (0, math.inf), whole=True)
-        _expect(self, "gap", f"{share}, below 1e6", (-math.ulp(0), 1e6))
-        _expect(self, "min_distance", f"a cost {above}, or None", (0, math.inf))
-        _expect(self, "min_radius", f"a number {above}, in scaled units", (0, math.inf))
-        _expect(self, "floor", f"a {PROBABILITY.name} {PROBABILITY.bounds}", fraction)
-        _expect(self, "decision_threshold", f"a number {PROBABILITY.bounds}", fraction)
-        _expect(self, "time_limit", f"a number {above}, or None", (0, math.inf))
-        for name in ("node_limit", "n_trials", "max_changes"):
-            _expect(self, name, f"a whole number {above}, or None", (0, math.inf), whole=True)
-        _expect(self, "random_state", "a whole number from 0 up", (-1, 2**32), whole=True)
-        if self.floor is not None and self.min_radius is None:
-            raise ValueError(f"floor={self.floor!r} without min_radius; give min_radius=0.05, say")
+        for name, (kind, what, low, high) in _NUMBERS.items():
+            given = getattr(self, name)
+            if given is None and PARTS[name].default is None:
+                continue
+            number = isinstance(given, (kind, int)) and not isinstance(given, bool)
+            if number and kind is int and given >= WHOLE:
+                raise ValueError(f"{name} is 2**53 or more; expected {what}. Give a smaller number")
+            if not (number and low < given < high):
+                raise ValueError(f"{name}={given!r}; expected {what}")
         for name in ("continuous", "sparse"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name}={getattr(self, name)!r}; expected True or False")
-        if self.continuous and self.min_radius is None:
-            raise ValueError("continuous=True without min_radius; give min_radius=0.05, say")
+        named = isinstance(self.plausible, str) and self.plausible in (OWN, *get_args(PlausibleBy))
+        if not (self.plausible is None or callable(self.plausible) or named):
+            raise TypeError(
+                f"plausible={self.plausible!r}; expected a function of rows, NearNeighbours(X) or "
+                "Isolation(X)"
+            )
+        if self.min_radius is None and (self.floor is not None or self.continuous):
+            alone = "continuous=True" if self.floor is None else f"floor={self.floor!r}"
+            raise ValueError(f"{alone} without min_radius; give min_radius=0.05, say")
+        if self.floor is not None and self.mode == "wins":
+            raise ValueError(
+                f"floor={self.floor!r} with mode='wins': within its radius the class is to keep "
+                "the most; leave the floor out"
+            )
         if self.survives is not None:
             self._check_survives()
         for name in ("plausible", "survives"):
@@ -107,21 +130,8 @@ class Question(QuestionFields):
                     f"sparse with {name}: expected one of them. Ask for each alone, or set "
                     "max_changes in place of sparse"
                 )
-        if self.floor is not None and self.mode == "wins":
-            raise ValueError(
-                f"floor={self.floor!r} with mode='wins': within its radius the class is to keep "
-                "the most; leave the floor out"
-            )
-        named = isinstance(self.plausible, str) and self.plausible in (OWN, *get_args(PlausibleBy))
-        if not (self.plausible is None or callable(self.plausible) or named):
-            raise TypeError(
-                f"plausible={self.plausible!r}; expected a function of rows, NearNeighbours(X) or "
-                "Isolation(X)"
-            )
 
     def _check_survives(self) -> None:
-        half = math.nextafter(0.5, 0.0)
-        _expect(self, "survives", "a share from 0.5 to below 1, such as 0.9", (half, 1))
         given = f"survives={self.survives:g}"
         if self.mode != "at_least":
             raise ValueError(f"{given} with mode={self.mode!r}; expected mode='at_least'")
@@ -130,14 +140,6 @@ class Question(QuestionFields):
         for name in ("min_radius", "plausible", "min_distance"):
             if getattr(self, name) is not None:
                 raise ValueError(f"{given} with {name}: expected one of them; ask for each alone")
-
-    def by(self, engine: Any) -> Question:
-        """The same question, which was checked, to this engine."""
-        if engine == self.engine:
-            return self
-        other = copy(self)
-        object.__setattr__(other, "engine", engine)
-        return other
 
     def targets(self, threshold: float) -> tuple[Target, ...]:
         """Its levels as targets, where the decision threshold is this."""
@@ -225,10 +227,13 @@ def _plainly(value: Any) -> Any:
 
 
 def _several(name: str, given: Any, what: str) -> tuple[Any, ...]:
-    """One value or several, each once."""
+    """One value or several, each once; none for None."""
+    if given is None:
+        return ()
     scalar = isinstance(given, np.ndarray) and given.ndim == 0
     one = isinstance(given, str) or not isinstance(given, Iterable) or scalar
-    found = [python(each) for each in ((given,) if one else given)]
+    each = (given,) if one else given
+    found = [value.item() if isinstance(value, np.generic) else value for value in each]
     if not all(isinstance(each, Hashable) for each in found):
         raise ValueError(f"{name}={given!r}; expected {what}. Give one of them, or a list")
     return tuple(dict.fromkeys(found))
@@ -264,16 +269,3 @@ def decided(model: Any, decision_threshold: float | None, wanted: Any) -> tuple[
         raise ValueError(f"wanted={wanted!r}; the model's classes are {classes}")
     asked = Question(decision_threshold=decision_threshold)
     return asked.decision_threshold, None if wanted is None else plain(wanted)
-
-
-def _expect(
-    question: Question, name: str, what: str, between: tuple[float, float], whole: bool = False
-) -> None:
-    """Refuse a number of a question that is not strictly between two others."""
-    given = getattr(question, name)
-    optional = type(question).__dataclass_fields__[name].default is None
-    kind = isinstance(given, int) if whole else is_number(given)
-    if whole and kind and given >= WHOLE:
-        raise ValueError(f"{name} is 2**53 or more; expected {what}. Give a smaller number")
-    if not ((optional and given is None) or (kind and between[0] < given < between[1])):
-        raise ValueError(f"{name}={given!r}; expected {what}")

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from trust_recourse.search.blackbox.space import Space as Space
     from trust_recourse.search.blackbox.tpe import tpe as tpe
     from trust_recourse.search.blackbox.trials import Tried as Tried
-    from trust_recourse.search.blackbox.trials import check_trials as check_trials
     from trust_recourse.search.blackbox.trials import pareto as pareto
     from trust_recourse.search.engines import BLACK_BOX as BLACK_BOX
     from trust_recourse.search.engines import SearchEngine as SearchEngine
@@ -32,7 +31,6 @@ _HOMES = {
     "SearchEngine": "search.engines",
     "Space": "search.blackbox.space",
     "Tried": "search.blackbox.trials",
-    "check_trials": "search.blackbox.trials",
     "pareto": "search.blackbox.trials",
     "tpe": "search.blackbox.tpe",
 }

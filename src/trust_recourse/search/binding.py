@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from trust_recourse.question import Problem, Target
+from trust_recourse.question import Target
 from trust_recourse.schema import SchemaError
+from trust_recourse.search.counterexample import Budget
 from trust_recourse.search.exact import Exact
 from trust_recourse.search.highest import Climb
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from trust_recourse.answers.recourse import Recourse
     from trust_recourse.models.seam import Score
-    from trust_recourse.question import Reach
+    from trust_recourse.question import MostConfident
     from trust_recourse.schema import ActionSet
 
 NOTICED = 1e-9  # of confidence: smaller gains do not count
@@ -33,26 +33,10 @@ class Beyond(NamedTuple):
     proved: bool
 
 
-class _Budget:
-    """Boxes and seconds for all constraints together, shared equally among those that wait."""
-
-    def __init__(self, nodes: int | None, seconds: float | None) -> None:
-        self.nodes = math.inf if nodes is None else nodes
-        self.until = math.inf if seconds is None else time.monotonic() + seconds
-
-    @property
-    def left(self) -> bool:
-        return time.monotonic() < self.until
-
-    def share(self, waiting: int) -> tuple[float, float]:
-        nodes = self.nodes if self.nodes == math.inf else self.nodes // waiting
-        return nodes, max(self.until - time.monotonic(), 0.0) / waiting
-
-
 def binding(
     recourse: Recourse,
     factual: pd.Series,
-    best: Reach,
+    best: MostConfident,
     node_limit: int | None = None,
     time_limit: float | None = None,
 ) -> Iterator[Beyond]:
@@ -64,7 +48,7 @@ def binding(
     search a limit ended without such a change has a gain of 0, not proved. So has the only bound of
     a feature with a slope: without it the values have no end, and no search can list them.
     """
-    own, budget = recourse.schema.action_set(factual), _Budget(node_limit, time_limit)
+    own, budget = recourse.schema.action_set(factual), Budget(node_limit, time_limit)
     base = best if best.furthest is None else best.furthest
     codes, most = base.codes, best.most
     every = (
@@ -78,15 +62,14 @@ def binding(
     endless: list[str] = []
     for waiting, (words, freed) in zip(range(len(asked), 0, -1), asked, strict=True):
         nodes, seconds = budget.share(waiting)
-        problem = Problem(freed, Target(0.5), recourse.cost, recourse.wanted_at)
         engine = Exact(
-            recourse.score, problem, scope="most_confident",
+            recourse.score, recourse.problem(freed, Target(0.5)), scope="most_confident",
             node_limit=None if nodes == math.inf else int(nodes),
             time_limit=None if seconds == math.inf else seconds,
         )  # fmt: skip
         try:
             climb = Climb(engine, codes, 1.0 if words else best.ceiling)
-            if budget.left:
+            if not budget.late:
                 climb.step()
         except SchemaError:
             if not words:
@@ -96,17 +79,17 @@ def binding(
         while climb.point.confidence > most + NOTICED and own.allows(climb.point.codes):
             codes, most = climb.point.codes, climb.point.confidence  # with nothing relaxed
             climb.step()
-        budget.nodes -= climb.nodes
+        budget.spend(climb.nodes)
         climbs.append((words, climb))
     climbs.sort(key=lambda each: (each[0] != "", -each[1].point.confidence))
     open_ = [climb for _, climb in climbs if not climb.proved]
     for waiting, climb in zip(range(len(open_), 0, -1), open_, strict=True):
-        if not budget.left:
+        if budget.late:
             break
         before, (nodes, seconds) = climb.nodes, budget.share(waiting)
         climb.engine.limit(before + nodes, seconds)
         climb.climb()
-        budget.nodes -= climb.nodes - before
+        budget.spend(climb.nodes - before)
         if own.allows(climb.point.codes):
             most = max(most, climb.point.confidence)
     yield from (Beyond(words, best.most, 0.0, proved=False) for words in endless)

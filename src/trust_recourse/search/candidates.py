@@ -24,7 +24,6 @@ from trust_recourse.models.subproblem import Candidates, FlatCandidates
 from trust_recourse.question.cost import MOST_COST, Cost, Units
 from trust_recourse.schema import ActionSet, Feature, FeatureActions, Schema, SchemaError
 from trust_recourse.schema.actions import MOST_LISTED
-from trust_recourse.schema.derived import Follows
 
 
 def candidates(
@@ -52,7 +51,11 @@ def candidates(
             found[f] = _one_by_one(*asked, f, float(own[f]))
     for each in action_set.follows:
         if each.at in sloped:
-            codes = _computed(action_set, each)
+            try:
+                codes = each.computed(action_set.actions, MOST_LISTED)
+            except SchemaError as error:
+                listed = "is derived and has a slope, so its values are listed"
+                raise SchemaError(f"feature {schema[each.at].name!r} {listed}: {error}") from None
             found[each.at] = Candidates(codes, grid.cells_in(each.at, codes), np.zeros(len(codes)))
     if missing.any():
         last = grid.cells(own[None])[0]
@@ -63,15 +66,6 @@ def candidates(
             )
     _refuse_uncountable(found, action_set, cost)
     return found
-
-
-def _computed(action_set: ActionSet, follows: Follows) -> Floats:
-    try:
-        return follows.computed(action_set.actions, MOST_LISTED)
-    except SchemaError as error:
-        name = action_set.schema[follows.at].name
-        listed = f"feature {name!r} is derived and has a slope, so its values are listed"
-        raise SchemaError(f"{listed}: {error}") from None
 
 
 def in_a_row(grid: Grid, action_set: ActionSet, cost: Cost) -> FlatCandidates:
@@ -210,12 +204,9 @@ def _one_by_one(
         reason = "relation" if related else "cost function"
         raise SchemaError(f"feature {feature.name!r} has a {reason}, but its {error}") from None
     every = priced_at(values[~np.isnan(values)])
-    return every if related else _cheapest_of_cells(every, actions.own)
-
-
-def _cheapest_of_cells(every: Candidates, own: float) -> Candidates:
-    """Of each cell the cheapest value; of equally cheap ones the nearest, then the smaller."""
+    if related:
+        return every
+    # of equally cheap values of a cell the nearest, then the smaller
     away = np.abs(every.codes - (0.0 if math.isnan(own) else own))
     order = np.lexsort((every.codes, away, every.costs, every.cells))
-    first = order[np.diff(every.cells[order], prepend=-1) > 0]
-    return every.at(first)
+    return every.at(order[np.diff(every.cells[order], prepend=-1) > 0])

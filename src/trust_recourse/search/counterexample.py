@@ -26,18 +26,30 @@ CORNERS = 32  # that are looked at first
 
 
 class Budget:
-    """The boxes that searches for a loss may still bound, and the deadline; by default no limit.
+    """Boxes and a deadline for several searches together; by default no limit.
 
     `left` counts down. `each` is the most that a single search may open; it is set by the caller.
     """
 
-    def __init__(self, boxes: float = math.inf, deadline: float = math.inf) -> None:
-        self.left, self.each, self.deadline = boxes, math.inf, deadline
+    def __init__(self, boxes: float | None = None, seconds: float | None = None) -> None:
+        self.left = math.inf if boxes is None else boxes
+        self.deadline = math.inf if seconds is None else time.monotonic() + seconds
+        self.each = math.inf
 
     @property
     def limited(self) -> bool:
         """Whether a limit may end a search."""
         return min(self.left, self.each, self.deadline) < math.inf
+
+    @property
+    def late(self) -> bool:
+        """Whether time is up."""
+        return time.monotonic() >= self.deadline
+
+    def share(self, waiting: int) -> tuple[float, float]:
+        """The boxes and seconds of each of those that wait."""
+        boxes = self.left if self.left == math.inf else self.left // waiting
+        return boxes, max(self.deadline - time.monotonic(), 0.0) / waiting
 
     def spend(self, boxes: int) -> None:
         """Count boxes that were bounded."""

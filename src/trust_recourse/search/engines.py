@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from trust_recourse.io.extras import absent
 
 if TYPE_CHECKING:
     from trust_recourse.question import Point, Problem
@@ -99,8 +102,7 @@ def black_box(engine: str | SearchEngine) -> SearchEngine | None:
 
 def lacking(engine: str) -> str:
     """What an engine does without, as a package is absent; '' if nothing."""
-    if engine != "portfolio":
+    if engine != "portfolio" or find_spec("optuna"):
         return ""
-    from trust_recourse.search.blackbox import portfolio
-
-    return portfolio.lacking()
+    missing = absent("TPE, a part of the portfolio,", "optuna", "bayes")
+    return f"{missing}; spheres and walks searched without it"

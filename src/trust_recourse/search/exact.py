@@ -18,7 +18,7 @@ import numpy as np
 from trust_recourse.io import cancel
 from trust_recourse.io.arrays import Floats, Ints
 from trust_recourse.models.seam import Score
-from trust_recourse.models.subproblem import Candidates, Reduction
+from trust_recourse.models.subproblem import Reduction
 from trust_recourse.question import Point, Problem, Target
 from trust_recourse.question.cost import theirs
 from trust_recourse.search.branch_and_bound import (
@@ -141,7 +141,7 @@ class Exact:
         if alone and asked.second is None and (solved := self._solved()) is not None:
             return solved
         factor = cost.before_root(1.0 + gap)
-        end = self._descent(within or self.whole, known, factor, reduces=alone, keep=keep)
+        end = self._descent(within or self.listed, known, factor, reduces=alone, keep=keep)
         most = math.inf if end.point is None else end.point.cost
         if end.found is None:
             return Answer(end.point, most, False, end.nodes)
@@ -185,7 +185,7 @@ class Exact:
             fewer = asked.reduced(within, most) if reduces else None
             if fewer is not None:
                 within, shown = fewer, max(shown, fewer.bound)
-                met = None if fewer.codes is None else self.at(fewer.codes)
+                met = None if fewer.codes is None else self.asked.at(fewer.codes)
                 if met is not None and before(met.cost) < most * (1.0 - margin):
                     point, most = met, before(met.cost)
                 if fewer.bound > most or fewer.bound == math.inf:  # nothing is left to look for
@@ -242,7 +242,7 @@ class Exact:
         )  # fmt: skip
         if found is None or found.codes is None:
             return None if found is None else Answer(None, math.inf, False, found.nodes)
-        point = self.at(found.codes)
+        point = self.asked.at(found.codes)
         if not self.asked.accepts(point, np.empty(0, np.int64)):
             return None
         return Answer(point, point.cost, False, found.nodes)
@@ -251,7 +251,7 @@ class Exact:
     def window(self, known: Point) -> Reduction:
         """A smaller question with every point that meets the target and costs no more than one."""
         most = self.problem.cost.before_root(known.cost) * (1.0 + EQUAL)
-        return self.asked.reduced(self.whole, most, lambda _: False) or self.whole
+        return self.asked.reduced(self.listed, most, lambda _: False) or self.listed
 
     @strict
     def frontier(self, levels: Sequence[float] = ()) -> list[Point]:
@@ -263,7 +263,7 @@ class Exact:
         action_set, side, beyond = self.problem.action_set, self.asked.side, self.asked.beyond
         best = self.own
         points = [best]
-        search = self._search(self.whole)
+        search = self._search(self.listed)
         now = beyond(best.confidence, levels) + side * 3 * ABOVE
         for at in search.stream(*((now, 2.0) if side > 0 else (-1.0, now)), side):
             point = self.asked.point(search, at)
@@ -290,7 +290,7 @@ class Exact:
         """
         action_set, asked = self.problem.action_set, self.asked
         best = self.risen(action_set.own if known is None else known)
-        search = self._search(self.whole)
+        search = self._search(self.listed)
 
         def reached(at: Ints) -> float | None:
             nonlocal best
@@ -308,14 +308,14 @@ class Exact:
     def some(self) -> Answer | None:
         """Any allowed point that meets the target, whatever it costs; None without reductions."""
         cancel.check()
-        whole = self.asked.interval(self.searched)
+        whole = self.asked.interval(self.listed.score)
         if whole[0] > whole[1]:  # no number has such a confidence
             return Answer(None, math.inf, False, 0)
-        fewer = self.asked.reduced(self.whole, math.inf)
+        fewer = self.asked.reduced(self.listed, math.inf)
         if fewer is None:
             return None
         if fewer.codes is not None:
-            return Answer(self.at(fewer.codes), fewer.bound, False, 0)
+            return Answer(self.asked.at(fewer.codes), fewer.bound, False, 0)
         if fewer.bound == math.inf:
             return Answer(None, fewer.bound, False, 0)
         search, met = self._search(fewer), list[Point]()
@@ -329,21 +329,22 @@ class Exact:
         action_set, cost = self.problem.action_set, self.problem.cost
         features, own, asked = action_set.schema.features, action_set.own, self.asked
         best = asked.evaluated(start, cost.between(features, own, start))
-        if sum(len(each.codes) for each in self.features) > MOST_RISES:
+        codes = np.concatenate([each.codes for each in self.listed.features])
+        at = np.repeat(np.arange(len(features)), [len(c.codes) for c in self.listed.features])
+        if len(codes) > MOST_RISES:
             return best
         while not self.late:
             cancel.check()
-            rows = np.concatenate(
-                [_each_value(best.codes, f, each.codes) for f, each in enumerate(self.features)]
-            )
+            rows = np.tile(best.codes, (len(codes), 1))
+            rows[np.arange(len(codes)), at] = codes
             if action_set.follows:
                 rows = np.array([action_set.completed(row) for row in rows])
             confidences = np.nan_to_num(asked.score.at_codes(rows), nan=-1.0)
-            for at in np.argsort(-confidences, kind="stable"):
-                if confidences[at] <= best.confidence:
+            for k in np.argsort(-confidences, kind="stable"):
+                if confidences[k] <= best.confidence:
                     return best
-                if action_set.allows(rows[at]):
-                    best = asked.evaluated(rows[at], cost.between(features, own, rows[at]))
+                if action_set.allows(rows[k]):
+                    best = asked.evaluated(rows[k], cost.between(features, own, rows[k]))
                     break
             else:
                 return best
@@ -356,8 +357,8 @@ class Exact:
         Raises TimeoutError at the time limit.
         """
         added = self.problem.cost.before_root(lower_bound)
-        fewer = self.asked.reduced(self.whole, added) if added > 0 else None
-        within = fewer or self.whole
+        fewer = self.asked.reduced(self.listed, added) if added > 0 else None
+        within = fewer or self.listed
         search = self._search(within)
         accept = self._accept(search, [])
         tree = search.prove(*self.asked.interval(within.score), added, accept)
@@ -374,28 +375,14 @@ class Exact:
         return self.asked.problem
 
     @property
-    def features(self) -> Sequence[Candidates]:
-        """The candidates of each feature."""
-        return self.asked.features
-
-    @property
-    def searched(self) -> Score:
-        """The confidence on the cells of the candidates."""
-        return self.asked.searched
-
-    @property
-    def whole(self) -> Reduction:
-        """The question with all its candidates."""
-        return Reduction(self.features, self.searched)
+    def listed(self) -> Reduction:
+        """The question with all its candidates, and the confidence on their cells."""
+        return self.asked.listed
 
     @property
     def own(self) -> Point:
         """The person as they are."""
         return self.asked.evaluated(self.problem.action_set.own, 0.0)
-
-    def at(self, codes: Floats) -> Point:
-        """The point of a row of codes that was found elsewhere."""
-        return self.asked.at(codes)
 
     @property
     def nodes(self) -> int:
@@ -417,7 +404,7 @@ class Exact:
         """The confidence that no allowed point exceeds, by the last search for the greatest."""
         bound, side = self.asked.whole.bound, self.asked.side
         number = -bound if side > 0 else 1.0 + bound
-        room = side * (self.searched.kernel.rounding + ROUNDING)
+        room = side * (self.listed.score.kernel.rounding + ROUNDING)
         return self.asked.confidence(number + room)
 
     def level_between(self, low: float, high: float, share: float) -> float:
@@ -433,14 +420,6 @@ class Exact:
     def _search(self, within: Reduction, spent: int = 0) -> BranchAndBound:
         """The search of a question within the limits that are left after so many boxes."""
         asked = self.asked
-        of_all = within.score is self.searched
-        search = asked.whole if of_all else asked.smaller(within.features, within.score)
+        search = asked.whole if within.score is self.listed.score else asked.search(within)
         search.deadline, search.node_limit = asked.clock.deadline, self.node_limit - spent
         return search
-
-
-def _each_value(row: Floats, f: int, codes: Floats) -> Floats:
-    """A row once for each value of one feature."""
-    rows = np.tile(row, (len(codes), 1))
-    rows[:, f] = codes
-    return rows

@@ -29,7 +29,7 @@ from trust_recourse.schema.relations import equal, only
 from trust_recourse.search.branch_and_bound import ROUNDING, BranchAndBound
 from trust_recourse.search.candidates import candidates
 from trust_recourse.search.counterexample import ABOVE, about
-from trust_recourse.search.following import Following, following
+from trust_recourse.search.following import following
 from trust_recourse.search.geometry import Neighbourhood, Robust
 
 Scope = Literal["cheapest", "most_confident", "any"]  # of answers: which values are candidates
@@ -107,24 +107,18 @@ class Formulation:
 
     # ------------------------------------------------------------ candidates
 
-    @property
-    def features(self) -> Sequence[Candidates]:
-        """The candidates of each feature."""
-        return self._listed.features
-
-    @property
-    def searched(self) -> Score:
-        """The confidence on the cells of these values: the score itself, unless it lists them."""
-        return self._listed.score
-
     @cached_property
-    def _listed(self) -> Reduction:
-        problem, second = self.problem, self.second
-        if second is not None:
-            found = self._of_both(second.score)
-        elif self.around is None:
-            sloped = self.score.sloped
-            found = candidates(self.score.grid, problem.action_set, problem.cost, sloped)
+    def listed(self) -> Reduction:
+        """The candidates of each feature, and the score on their cells: its own, or of the values.
+
+        With a second constraint they are the cheapest in the cells that both scores tell apart.
+        """
+        problem, second, grid = self.problem, self.second, self.score.grid
+        if self.around is None:
+            sloped = {*self.score.sloped, *(() if second is None else second.score.sloped)}
+            found = candidates(self._grid, problem.action_set, problem.cost, sloped)
+            if second is not None:
+                found = [c._replace(cells=grid.cells_in(f, c.codes)) for f, c in enumerate(found)]
         else:
             found = [piece.candidates for piece in self.around.pieces]
         rising = problem.target.mode == "at_least" or self.scope == "most_confident"
@@ -134,13 +128,6 @@ class Formulation:
         wish = Wish(*problem.target.interval, rising and self.scope != "any", accept, room)
         listed = self.score.listed(found, problem.action_set, problem.cost, wish)
         return Reduction(found, self.score) if listed is None else listed
-
-    def _of_both(self, other: Score) -> list[Candidates]:
-        """The cheapest values of the cells that this score and another one tell apart."""
-        cells_in, problem = self.score.grid.cells_in, self.problem
-        sloped = {*self.score.sloped, *other.sloped}
-        found = candidates(self._grid, problem.action_set, problem.cost, sloped)
-        return [each._replace(cells=cells_in(f, each.codes)) for f, each in enumerate(found)]
 
     @cached_property
     def _grid(self) -> Grid:
@@ -153,43 +140,34 @@ class Formulation:
     @cached_property
     def whole(self) -> BranchAndBound:
         """The search over all candidates."""
-        conditions, own = self._conditions(self.features, self.searched), None
-        if self.around is not None:
-            worst, cells = self.around.worst(self.features), conditions[0].cells
-            floor, own = self.around.condition(self.searched, worst, self.side, cells)
+        return self.search(self.listed, self.around)
+
+    def search(self, within: Reduction, around: Neighbourhood | None = None) -> BranchAndBound:
+        """The search over candidates, of which those around an answer may be asked about, too.
+
+        A candidate of a derived column stands for what lies in its cell, or for itself.
+        """
+        features, score, action_set, own = *within[:2], self.problem.action_set, None
+        conditions = [about(score, features)]
+        if self.second is not None:
+            conditions.append(self.second.on(features))
+        if around is not None:
+            worst = self.score.worst(features, around.rooms)
+            floor, own = around.condition(score, worst, self.side, conditions[0].cells)
             conditions.append(floor)
-        return self._search(self.features, conditions, own)
-
-    def smaller(self, features: Sequence[Candidates], score: Score) -> BranchAndBound:
-        """The search over fewer candidates, on a score of them."""
-        return self._search(features, self._conditions(features, score))
-
-    def _search(
-        self,
-        features: Sequence[Candidates],
-        conditions: Sequence[Condition],
-        own: Ints | None = None,
-    ) -> BranchAndBound:
-        action_set = self.problem.action_set
+        grid = self._grid if self.around is None or self.score.lists else self.around.grid
+        follows = following(
+            action_set, features, grid, action_set.follows, self.listed.features,
+            self.score.sloped,
+        )  # fmt: skip
         return BranchAndBound(
             features,
             conditions,
             relations=_relations(action_set, features) if action_set.relations else None,
-            following=self._following(features),
+            following=follows,
             mine=own,
             deadline=self.clock.deadline,
         )
-
-    def _conditions(self, features: Sequence[Candidates], score: Score) -> list[Condition]:
-        """What is asked of candidates, whose cells are those of a score."""
-        more = [] if self.second is None else [self.second.on(features)]
-        return [about(score, features), *more]
-
-    def _following(self, features: Sequence[Candidates]) -> Following:
-        """The derived columns: a candidate stands for what lies in its cell, or for itself."""
-        grid = self._grid if self.around is None or self.score.lists else self.around.grid
-        action_set, sloped = self.problem.action_set, self.score.sloped
-        return following(action_set, features, grid, action_set.follows, self.features, sloped)
 
     def reduced(
         self,
@@ -237,16 +215,16 @@ class Formulation:
         level = next_level(levels, confidence)
         if level == math.inf:
             return raw
-        line = self.searched.interval(level, math.inf)[0 if self.score.rises else 1] - room
+        line = self.listed.score.interval(level, math.inf)[0 if self.score.rises else 1] - room
         return min(raw, line) if self.side > 0 else max(raw, line)
 
     def number(self, confidence: float) -> float:
         """The last of the kernel's numbers, towards more confidence, with no more than this."""
-        return self.searched.interval(-1.0, confidence)[1 if self.score.rises else 0]
+        return self.listed.score.interval(-1.0, confidence)[1 if self.score.rises else 0]
 
     def confidence(self, number: float) -> float:
         """The confidence that stands for one of the kernel's numbers."""
-        return float(self.searched.confidence(np.array(min(max(number, 0.0), 1.0))))
+        return float(self.listed.score.confidence(np.array(min(max(number, 0.0), 1.0))))
 
     # ------------------------------------------------------------ points
 
@@ -257,9 +235,10 @@ class Formulation:
 
     def at(self, codes: Floats) -> Point:
         """The point of a row of codes that was found elsewhere."""
-        codes = self.problem.action_set.completed(codes)
-        own, schema = self.problem.action_set.own, self.problem.action_set.schema
-        return self.evaluated(codes, self.problem.cost.between(schema.features, own, codes))
+        action_set, cost = self.problem.action_set, self.problem.cost
+        codes = action_set.completed(codes)
+        features = action_set.schema.features
+        return self.evaluated(codes, cost.between(features, action_set.own, codes))
 
     def evaluated(self, codes: Floats, cost: float) -> Point:
         """The point of complete codes, with the model's own confidence."""

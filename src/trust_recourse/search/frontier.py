@@ -87,9 +87,9 @@ class FrontierSearch:
     def _begin(self) -> bool:
         """Where the frontier begins: as the person is, unless a free change is more confident."""
         engine = self.engine.level(exactly(self.least), 0)
-        if all((each.costs <= 0.0).sum() == 1 for each in engine.features):
+        if all((each.costs <= 0.0).sum() == 1 for each in engine.listed.features):
             return True
-        answer = engine.frontier_point(None, engine.whole)
+        answer = engine.frontier_point(None, engine.listed)
         self.nodes += answer.nodes
         if answer.stopped:
             self._ended(engine)
@@ -201,12 +201,12 @@ class FrontierSearch:
     def _inside(self, level: float, known: Point | None, low: float) -> Reduction:
         """A question, as small as it may be, that holds the answer at a level."""
         if known is None:
-            return self.engine.whole
+            return self.engine.listed
         window = self._window
         if window is not None and window.low <= level and known.cost <= window.top.cost:
             return window.inside
         if level - low < self.resolution:  # hardly worth it
-            return self.engine.whole
+            return self.engine.listed
         below = max(low, level - SPAN * self.resolution)
         reduced = self.engine.level(exactly(below), self.nodes).window(known)
         self._window = Window(below, known, reduced)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -62,12 +61,28 @@ class Neighbourhood:
 
     @cached_property
     def pieces(self) -> list[Piece]:
-        """The candidates of each feature, and the cells that noise around each reaches."""
-        return _pieces(self.score, self.problem, self.robust, self.rooms, self.grid)
+        """The cheapest allowed value on each piece on which the noise reaches the same cells.
 
-    def worst(self, features: Sequence[Candidates]) -> Score | None:
-        """The least confidence around values, where their cells do not determine it."""
-        return self.score.worst(features, self.rooms)
+        What noise around a piece reaches is read off its middle, where no rounding matters; on
+        steps it is where so many of them lead.
+        """
+        action_set, grid, finer = self.problem.action_set, self.score.grid, self.grid
+        pieces = []
+        found = candidates(finer, action_set, self.problem.cost, self.score.sloped)
+        for f, (feature, each) in enumerate(zip(action_set.schema, found, strict=True)):
+            step, r = noise_step(feature, self.robust.continuous), float(self.rooms[f])
+            ends = each.codes, each.codes
+            if step > 0.0:
+                ends = _by_steps(each.codes, step, r)
+            elif step == 0.0:
+                ends = _by_middles(each, finer.ends(f), r)
+            known = ~np.isnan(each.codes)
+            cells, lows, highs = (
+                grid.cells_in(f, np.where(known, where, math.nan)) for where in (each.codes, *ends)
+            )
+            ranges = lows.astype(np.int64), highs.astype(np.int64)
+            pieces.append(Piece(each._replace(cells=cells), *ranges))
+        return pieces
 
     def condition(
         self, score: Score, worst: Score | None, side: int, cells: Ints
@@ -140,35 +155,6 @@ def _beside(cuts: Floats, exact: Floats, edges: Floats, near: float) -> Floats:
     away = [np.abs(cuts - exact[np.clip(k, 0, len(exact) - 1)]) for k in (at - 1, at)]
     others = cuts[(np.minimum(*away) > near) | np.isin(cuts, edges)]
     return np.unique(np.concatenate([others, exact]))
-
-
-def _pieces(
-    score: Score, problem: Problem, robust: Robust, rooms: Floats, finer: Grid
-) -> list[Piece]:
-    """The cheapest allowed value on each piece on which the noise reaches the same cells.
-
-    What noise around a piece reaches is read off its middle, where no rounding matters; on steps it
-    is where so many of them lead.
-    """
-    schema, grid = problem.action_set.schema, score.grid
-    pieces = []
-    found = candidates(finer, problem.action_set, problem.cost, score.sloped)
-    for f, (feature, each) in enumerate(zip(schema, found, strict=True)):
-        step, r = noise_step(feature, robust.continuous), float(rooms[f])
-        ends = (
-            _by_steps(each.codes, step, r)
-            if step > 0.0
-            else _by_middles(each, finer.ends(f), r)
-            if step == 0.0
-            else (each.codes, each.codes)
-        )
-        known = ~np.isnan(each.codes)
-        cells, lows, highs = (
-            grid.cells_in(f, np.where(known, where, math.nan)) for where in (each.codes, *ends)
-        )
-        ranges = lows.astype(np.int64), highs.astype(np.int64)
-        pieces.append(Piece(each._replace(cells=cells), *ranges))
-    return pieces
 
 
 def _by_steps(codes: Floats, step: float, r: float) -> tuple[Floats, Floats]:

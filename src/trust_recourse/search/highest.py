@@ -41,7 +41,7 @@ class Climb:
 
     def __init__(self, engine: Exact, known: Floats | None = None, ceiling: float = 1.0) -> None:
         self.engine = engine
-        self.point = engine.own if known is None else engine.at(known)
+        self.point = engine.own if known is None else engine.asked.at(known)
         self.ceiling = max(ceiling, self.point.confidence)
         self.nodes = 0
         self.stopped = False  # whether a limit, or the lack of memory, ended the last climb

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Literal
@@ -94,12 +93,15 @@ def _distances(
 ) -> dict[int, float]:
     """The distance from a value to the nearest on its steps in each cell that has one.
 
-    Without steps, to the closure of each cell.
+    Without steps, to the closure of each cell. An ordinal has no more steps than levels.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         away = np.maximum(np.maximum(ends[:-1] - code, code - ends[1:]), 0.0) / feature.scale
         if step > 0.0:
-            away = _stepped(ends, code, feature, step)
+            counts, (least, most) = steps_to(code, step, ends), steps_to_ends(feature, code)
+            first, last = np.maximum(counts[:-1] + 1.0, least), np.minimum(counts[1:], most)
+            nearest = np.where(first > 0, first, np.where(last < 0, -last, 0.0))
+            away = np.where(first <= last, nearest * step / feature.scale, math.inf)
     known = np.flatnonzero(away < math.inf)
     if not away[known].max() <= MOST_AWAY:
         raise ValueError(
@@ -109,15 +111,6 @@ def _distances(
         )
     away[cell] = 0.0
     return {int(c): float(away[c]) for c in known}
-
-
-def _stepped(ends: Floats, code: float, feature: Feature, step: float) -> Floats:
-    """The same on steps, of which an ordinal has no more than levels; ∞ where there is none."""
-    counts = steps_to(code, step, ends)
-    least, most = steps_to_ends(feature, code)
-    first, last = np.maximum(counts[:-1] + 1.0, least), np.minimum(counts[1:], most)
-    nearest = np.where(first > 0, first, np.where(last < 0, -last, 0.0))
-    return np.where(first <= last, nearest * step / feature.scale, math.inf)
 
 
 def _least_box(
@@ -148,7 +141,7 @@ def _least_box(
                 continue
             far = max(pairs[at][1] for pairs, at in zip(each, found, strict=True))
             open_end = lost = bisect_left(steps, far)
-        if budget.left < 1 or time.monotonic() > budget.deadline:
+        if budget.left < 1 or budget.late:
             break
         budget.each = max(FIRST_ROUND, MORE_BOXES * budget.each)
     exact = lost - proved == 1

@@ -106,7 +106,9 @@ def ranges(
         box = search.widest(box, alone or left)
         widths = {k: search.axes[k].width(*box[k]) for k in alone or left}
         narrow = min(widths, key=lambda k: widths[k])
-        box = search.grown(search.widest(box, [narrow]), narrow)
+        box = search.widest(box, [narrow])
+        for side in (0, 1):
+            box = _with(box, narrow, search.furthest(box, narrow, side))
         left.remove(narrow)
         alone = []
     ends = {
@@ -171,7 +173,7 @@ class _Search:
 
     def widest(self, box: Box, which: Sequence[int]) -> Box:
         """A good box around a good one whose least width over some axes is the greatest."""
-        ends = [self._alone(box, k) for k in which]
+        ends = [(self.furthest(box, k, 0)[0], self.furthest(box, k, 1)[1]) for k in which]
         most = min(self.axes[k].width(*at) for k, at in zip(which, ends, strict=True))
         best, low = box, self._narrowest(box, which)
         width, high = most, math.inf  # what is looked for, and what no good box is
@@ -190,17 +192,7 @@ class _Search:
     def _narrowest(self, box: Box, which: Sequence[int]) -> float:
         return min(self.axes[k].width(*box[k]) for k in which)
 
-    def grown(self, box: Box, k: int) -> Box:
-        """The same with both ends of an axis as far out as they can be."""
-        for side in (0, 1):
-            box = _with(box, k, self._furthest(box, k, side))
-        return box
-
-    def _alone(self, box: Box, k: int) -> tuple[int, int]:
-        """How far each end of an axis can be moved by itself."""
-        return self._furthest(box, k, 0)[0], self._furthest(box, k, 1)[1]
-
-    def _furthest(self, box: Box, k: int, side: int) -> tuple[int, int]:
+    def furthest(self, box: Box, k: int, side: int) -> tuple[int, int]:
         """The ends of an axis with one of them as far out as it can be."""
         first, last = box[k]
         many = first if side == 0 else len(self.axes[k].codes) - 1 - last
@@ -259,16 +251,19 @@ class _Search:
             return False
         if any(_within(box, good) for good in self._good):
             return True
-        found = self._lost(box)
-        if found is None:
+        if (found := self._lost(box)) is None:
             self._good.append(box)
-        else:
-            self._bad.append(found)
-        return found is None
+            return True
+        self._bad.append(found)
+        return False
 
     def _lost(self, box: Box) -> Box | None:
         """A place of each axis where a good box cannot be; or the box, if rules forbid some row."""
-        if not self.action_set.allows_box(self._values(box)):
+        values = [self.codes[f : f + 1] for f in range(len(self.codes))]
+        for axis, (i, j) in zip(self.axes, box, strict=True):
+            if axis.whole:  # else no rule looks at its values
+                values[axis.feature] = axis.codes[i : j + 1]
+        if not self.action_set.allows_box(values):
             return box
         at = [self._telling(axis, *ends) for axis, ends in zip(self.axes, box, strict=True)]
         found = self._loss(at)
@@ -278,14 +273,6 @@ class _Search:
             int(these[found[axis.feature]]) for axis, these in zip(self.axes, at, strict=True)
         )
         return tuple((place, place) for place in places)
-
-    def _values(self, box: Box) -> list[Floats]:
-        """The codes of a box, all of those that rules look at."""
-        found = [self.codes[f : f + 1] for f in range(len(self.codes))]
-        for axis, (i, j) in zip(self.axes, box, strict=True):
-            if axis.whole:
-                found[axis.feature] = axis.codes[i : j + 1]
-        return found
 
     def _telling(self, axis: Axis, i: int, j: int) -> Ints:
         """The places among which are the least and the greatest confidence from i to j.

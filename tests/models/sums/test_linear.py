@@ -374,9 +374,13 @@ def test_scores_of_listed_values_are_the_model_s_own(seed):
         score = model.score_of(wanted)
         problem = exact.Problem(action_set, Target(0.6), cost, wanted)
         engine = exact.Exact(score, problem, scope="any")
-        at = np.array([rng.integers(0, len(each.codes), 9) for each in engine.features])
-        codes = np.array([each.codes[k] for each, k in zip(engine.features, at, strict=True)]).T
+        at = np.array([rng.integers(0, len(each.codes), 9) for each in engine.listed.features])
+        codes = np.array(
+            [each.codes[k] for each, k in zip(engine.listed.features, at, strict=True)]
+        ).T
         told = model.predict_proba(schema.decode(codes))[:, wanted]
         assert (score.at_codes(codes) == told).all()
-        cells = np.array([each.cells[k] for each, k in zip(engine.features, at, strict=True)]).T
-        assert (engine.searched.at(cells.astype(np.int32)) == told).all()
+        cells = np.array(
+            [each.cells[k] for each, k in zip(engine.listed.features, at, strict=True)]
+        ).T
+        assert (engine.listed.score.at(cells.astype(np.int32)) == told).all()

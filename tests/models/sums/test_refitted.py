@@ -24,7 +24,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from trust_recourse import Feature, PTMClassifier, Recourse, Result, Schema
-from trust_recourse.answers.many import unpacked
+from trust_recourse.answers.many import packed, unpacked
 from trust_recourse.answers.plot import frontier_info
 from trust_recourse.models import Additive
 from trust_recourse.models.readers.referee import state_of
@@ -103,7 +103,7 @@ QUESTIONS = {
     "reachable": lambda recourse: recourse.reachable(PERSON),
     "frontier": lambda recourse: recourse.frontier(PERSON, 0.5),
     "find_many": lambda recourse: recourse.find_many(pd.DataFrame([PERSON]), 0.6),
-    "packed": lambda recourse: recourse.packed(),
+    "packed": packed,
 }
 REFUSED = "was fitted again or changed after Recourse read it.*Make a new Recourse"
 
@@ -202,7 +202,7 @@ def test_a_model_that_is_asked_by_rows_is_refused_once_it_has_other_classes():
 @pytest.mark.parametrize("kind", ["lightgbm", "pipeline", "forest", "machine"])
 def test_in_another_process_it_is_still_the_model_that_was_read(kind):
     recourse = Recourse(MODELS[kind]().fit(X, FIRST), SCHEMA)
-    there = unpacked(recourse.packed())
+    there = unpacked(packed(recourse))
     there.check_model()
     assert answers(there) == answers(recourse)
 

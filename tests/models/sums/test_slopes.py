@@ -247,7 +247,12 @@ def test_a_range_does_not_cross_a_loss_on_a_slope_that_rises_outwards():
         (found,) = answered(recourse, {"owed": 18.0}, {"owed": at}).ranges().itertuples()
         assert (found.low, found.high) == ends
     target = Target(0.5)
-    given = recourse.score_for(target), schema.action_set({"owed": 18.0}), recourse.cost, target
+    given = (
+        recourse.read_model.score_for(target),
+        schema.action_set({"owed": 18.0}),
+        recourse.cost,
+        target,
+    )
     for low, high, lost in ((0.0, 14.0, None), (0.0, 30.0, 20.0), (21.0, 40.0, None)):
         at = np.array([low if high < 18.0 else 30.0])
         row = loss_within(*given, at, [Range(0, low, high)])

@@ -17,6 +17,7 @@ from distributed import Client, Future
 from typer.testing import CliRunner
 
 from trust_recourse import Recourse, haberman
+from trust_recourse.answers import many
 from trust_recourse.cli import app
 from trust_recourse.cli.batch import _client
 from trust_recourse.population import batch
@@ -124,7 +125,7 @@ def test_a_cluster_answers_as_this_machine_does_whoever_dies(recourse, file, clu
         batch.run(recourse, file, out, client=client, tell=kill(cluster.workers[0]), **ask)
         assert killed == [cluster.workers[0]]
         assert alike(here, batch.read(out))
-        packed = len(recourse.packed())
+        packed = len(many.packed(recourse))
         assert len(sent) == 1 + 62
         assert [size > packed for size in sent] == [True] + [False] * 62
         out = tmp_path / "the scheduler killed"

@@ -279,12 +279,14 @@ class ReadModel:
             return target.met(float(beside_strongest(theirs[None], self.wanted_at)[0]))
         return target.met(float(theirs[self.wanted_at]))
 
-    def now(self, own: Floats, ends: Iterable[float]) -> float:
-        """A person's confidence as they are: the library's, where rounding may decide at an end."""
+    def now(self, own: Floats, threshold: float, targets: Iterable[Target]) -> float:
+        """A person's confidence as they are: the library's, where rounding may decide on it."""
         ours = float(self.confidences(own[None])[0])
-        if not self.refereed or not self._unsure(ours, own, ends):
-            return ours
-        return float(self._asked(own)[self.wanted_at])
+        if self.refereed:
+            ends = [threshold, *(end for target in targets for end in target.interval)]
+            if self._unsure(ours, own, ends):
+                return float(self._asked(own)[self.wanted_at])
+        return ours
 
     def apart(self, codes: Floats) -> float:
         """How far the library's confidence at a row may be from that of the model as read."""

@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from trust_recourse.answers.document import row
-from trust_recourse.answers.many import UNANSWERED, unpacked
+from trust_recourse.answers.many import UNANSWERED, packed, unpacked
 from trust_recourse.answers.recourse import Recourse
 from trust_recourse.answers.result import Result
 from trust_recourse.io.scalars import plain
@@ -69,7 +69,7 @@ class Job:
                     f"feature {name!r} has a cost function, but its values cannot be listed; give "
                     "its step, lower and upper first"
                 )
-        return cls(ours.packed(), ours.answerable(question).without_rules, radius, merge)
+        return cls(packed(ours), ours.answerable(question).without_rules, radius, merge)
 
     @property
     def recourse(self) -> Recourse:

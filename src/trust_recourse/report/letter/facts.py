@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from trust_recourse.answers.explain import depends, explainable
 from trust_recourse.answers.measurements import beyond
 from trust_recourse.io.wording import ceiled, in_few_digits
-from trust_recourse.question import Option, Reach, Status, Survival, Target
+from trust_recourse.question import MostConfident, Option, Status, Survival, Target
 from trust_recourse.report.content import clean
 from trust_recourse.report.language import Language
 from trust_recourse.report.letter.offers import (
@@ -75,7 +75,7 @@ class LetterFacts:
     offers: tuple[Offer, ...]
     every: Sequence[Option]  # the options that were found, if not all are told
     chosen: Sequence[Option]  # the options worth telling, of which the first are offered
-    furthest: Reach | None  # the most confident option, where nothing asked for is a yes
+    furthest: MostConfident | None  # the most confident option, where nothing asked for is a yes
     search_limit: float | None  # seconds that ended the search for a yes
 
     @property
@@ -192,13 +192,13 @@ class LetterFacts:
     @property
     def reached(self) -> float:
         """The highest reachable confidence."""
-        furthest = cast("Reach", self.furthest)
+        furthest = cast("MostConfident", self.furthest)
         return furthest.most if self.less else self._confidence(furthest)
 
     @property
     def most(self) -> str:
         """The bound on all confidences, out of 100, where it is not reached; "" if it is known."""
-        furthest = cast("Reach", self.furthest)
+        furthest = cast("MostConfident", self.furthest)
         most = Decimal(ceiled(furthest.ceiling, 2)).scaleb(2)
         known = self.impossible and most >= math.floor(100.0 * self.result.decision.confidence)
         if furthest.proved or (known and not self.wins):
@@ -209,14 +209,14 @@ class LetterFacts:
     @property
     def less(self) -> float | None:
         """The confidence of the moves that matter, where they are told not to be all."""
-        furthest = cast("Reach", self.furthest)
+        furthest = cast("MostConfident", self.furthest)
         then = self._confidence(furthest)
         return None if out_of_100(then) == out_of_100(furthest.most) else then
 
     @property
     def moves(self) -> list[str]:
         """The changes that lead there."""
-        furthest = cast("Reach", self.furthest)
+        furthest = cast("MostConfident", self.furthest)
         changes, each = self.words.offer(furthest, self.now, {}).changes, furthest.worth
         return [
             self.words.language.gettext(

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trust_recourse.question import Option, Reach, Status, Target
+from trust_recourse.question import MostConfident, Option, Status, Target
 
 if TYPE_CHECKING:
     from trust_recourse.answers.result import Result
@@ -31,7 +31,9 @@ class FoundOffers(NamedTuple):
     """The options worth offering, cheapest first, and what the search for them found."""
 
     chosen: Sequence[Option]
-    furthest: Reach | None = None  # the most confident option, where nothing asked for is a yes
+    furthest: MostConfident | None = (
+        None  # the most confident option, where nothing asked for is a yes
+    )
     search_limit: float | None = None  # seconds that ended the search for a yes
 
 

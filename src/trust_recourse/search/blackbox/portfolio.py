@@ -11,19 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
-from importlib.util import find_spec
 
 import numpy as np
 
-from trust_recourse.io.extras import absent
 from trust_recourse.io.progress import Progress
 from trust_recourse.io.scalars import Floats
 from trust_recourse.question import Point, Problem
 from trust_recourse.search.blackbox.space import Space
 from trust_recourse.search.blackbox.spheres import n_layers, spheres
 from trust_recourse.search.blackbox.surrogate import rounds
-from trust_recourse.search.blackbox.trials import Confidence, SpentError, Tried, check_trials, rank
+from trust_recourse.search.blackbox.trials import Confidence, SpentError, Tried, rank
 from trust_recourse.search.blackbox.walk import Walk
+from trust_recourse.search.engines import lacking
 
 SHARE = 0.05  # of the rows: what spheres gets, and what TPE gets
 REFINED = 0.3  # what the surrogate gets at least
@@ -51,7 +50,6 @@ def portfolio(
     >>> min((p for p in points if p.confidence >= 0.6), key=lambda p: p.cost)
     Point(codes=array([12.]), cost=0.35, confidence=0.6)
     """
-    check_trials(n_trials)
     tried = Tried(Space.of(problem), confidence, n_trials)
     tried.point(problem.action_set.own)
     bar = Progress(n_trials, "portfolio", show=verbose)
@@ -60,14 +58,6 @@ def portfolio(
             bar.reach(len(tried.found), n_trials + 1)
     bar.reach(len(tried.found), len(tried.found))
     return tried.points
-
-
-def lacking() -> str:
-    """What the portfolio does without here, and why; '' if nothing."""
-    if find_spec("optuna"):
-        return ""
-    missing = absent("TPE, a part of the portfolio,", "optuna", "bayes")
-    return f"{missing}; spheres and walks searched without it"
 
 
 def _steps(tried: Tried, n_trials: int, random_state: int) -> Iterator[None]:
@@ -88,7 +78,7 @@ def _scouted(tried: Tried, share: int, random_state: int) -> list[list[Point]]:
     """The points that each of the other engines tried with its share of the rows."""
     layer = max(share // n_layers(tried.space), 1)
     engines = [partial(spheres, n_trials=layer)]
-    if not lacking():
+    if not lacking("portfolio"):
         from trust_recourse.search.blackbox.tpe import tpe
 
         engines.append(partial(tpe, n_trials=max(share, 1)))

@@ -26,12 +26,25 @@ MOST_REPAIRS = 64  # rows looked at to repair one suggestion
 
 
 @dataclass(frozen=True, eq=False)
-class LevelsAxis:
-    """An axis of listed values in order; the coordinate is the rank."""
+class _ListedAxis:
+    """An axis of listed values, of which a missing one is the last."""
 
     at: int  # the feature's position
     name: str
     values: Floats
+
+    def draw(self, rng: np.random.Generator) -> float:
+        """A value by chance."""
+        return float(rng.choice(self.values))
+
+    def rank(self, value: float) -> int:
+        """Where a value stands in the list."""
+        missing = math.isnan(value)
+        return len(self.values) - 1 if missing else int(np.searchsorted(self.values, value))
+
+
+class LevelsAxis(_ListedAxis):
+    """Listed values in order; the coordinate is the rank."""
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -51,20 +64,11 @@ class LevelsAxis:
 
     def place(self, value: float) -> Floats:
         """The place of a value in the unit cube."""
-        return np.array([_rank(self.values, value) / (len(self.values) - 1)])
-
-    def draw(self, rng: np.random.Generator) -> float:
-        """A value by chance."""
-        return float(rng.choice(self.values))
+        return np.array([self.rank(value) / (len(self.values) - 1)])
 
 
-@dataclass(frozen=True, eq=False)
-class ChoiceAxis:
-    """An axis of values without an order: one coordinate each, of which the largest is chosen."""
-
-    at: int
-    name: str
-    values: Floats
+class ChoiceAxis(_ListedAxis):
+    """Values without an order: one coordinate each, of which the largest is chosen."""
 
     def value(self, place: Floats) -> float:
         """The value at a place of the unit cube."""
@@ -72,13 +76,7 @@ class ChoiceAxis:
 
     def place(self, value: float) -> Floats:
         """The place of a value in the unit cube."""
-        return np.array(
-            [rank == _rank(self.values, value) for rank in range(len(self.values))], float
-        )
-
-    def draw(self, rng: np.random.Generator) -> float:
-        """A value by chance."""
-        return float(rng.choice(self.values))
+        return np.asarray(np.eye(len(self.values))[self.rank(value)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,11 +146,6 @@ def _axis(at: int, feature: Feature, actions: FeatureActions) -> Axis | None:
         return None
     kind = ChoiceAxis if feature.kind == "category" else LevelsAxis
     return kind(at, feature.name, values)
-
-
-def _rank(values: Floats, value: float) -> int:
-    """Where a value stands in a list of which a missing one is the last."""
-    return len(values) - 1 if math.isnan(value) else int(np.searchsorted(values, value))
 
 
 def _nearest(actions: FeatureActions, wanted: float) -> float:

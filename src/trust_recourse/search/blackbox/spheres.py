@@ -25,7 +25,7 @@ from trust_recourse.io.progress import Progress
 from trust_recourse.io.scalars import Floats
 from trust_recourse.question import Point, Problem
 from trust_recourse.search.blackbox.space import Axis, ChoiceAxis, LevelsAxis, Space, SpanAxis
-from trust_recourse.search.blackbox.trials import Confidence, Tried, check_trials
+from trust_recourse.search.blackbox.trials import Confidence, Tried
 
 LAYER = 0.2  # how much further out each layer reaches, in scaled units
 MOST_LAYERS = 1000  # where a scale is tiny beside what the bounds allow
@@ -53,7 +53,6 @@ def spheres(
     >>> min((p for p in points if p.confidence >= 0.6), key=lambda p: p.cost)
     Point(codes=array([12.]), cost=0.35, confidence=0.6)
     """
-    check_trials(n_trials)
     space = Space.of(problem)
     tried = Tried(space, confidence)
     tried.point(space.action_set.own)

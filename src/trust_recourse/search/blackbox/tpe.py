@@ -13,9 +13,9 @@ import numpy as np
 
 from trust_recourse.io.extras import needed
 from trust_recourse.io.progress import Progress
-from trust_recourse.question import Point, Problem, Target
+from trust_recourse.question import Point, Problem
 from trust_recourse.search.blackbox.space import Axis, ChoiceAxis, Space, SpanAxis
-from trust_recourse.search.blackbox.trials import Confidence, Tried, check_trials, shortfall
+from trust_recourse.search.blackbox.trials import Confidence, Tried, shortfall
 
 if TYPE_CHECKING:
     from optuna import Study, Trial
@@ -44,9 +44,8 @@ def tpe(
     >>> pareto(points, problem.target)[-1]
     Point(codes=array([12.]), cost=0.35, confidence=0.6)
     """
-    check_trials(n_trials)
     with needed("engine 'tpe'", "optuna", "bayes"):
-        import optuna  # noqa: F401
+        import optuna
     space = Space.of(problem)
     tried = Tried(space, confidence)
     if not space.axes:
@@ -55,7 +54,11 @@ def tpe(
     for _ in Progress(n_trials, "tpe", show=verbose).over(range(n_trials)):
         trial = study.ask()
         codes = space.kept(space.row(_suggested(axis, trial) for axis in space.axes))
-        _tell(study, trial, None if codes is None else tried.point(codes), problem.target)
+        if codes is None:  # the sampler passes over it
+            study.tell(trial, state=optuna.trial.TrialState.FAIL)
+        else:
+            point = tried.point(codes)
+            study.tell(trial, [shortfall(problem.target, point.confidence), point.cost])
     return tried.points
 
 
@@ -94,13 +97,3 @@ def _suggested(axis: Axis, trial: Trial) -> float:
     if isinstance(axis, ChoiceAxis):
         return float(axis.values[trial.suggest_categorical(axis.name, list(ranks))])
     return float(axis.values[trial.suggest_int(axis.name, 0, ranks[-1])])
-
-
-def _tell(study: Study, trial: Trial, point: Point | None, target: Target) -> None:
-    """What came of a trial; one without a point is passed over by the sampler."""
-    from optuna.trial import TrialState
-
-    if point is None:
-        study.tell(trial, state=TrialState.FAIL)
-    else:
-        study.tell(trial, [shortfall(target, point.confidence), point.cost])

@@ -67,12 +67,6 @@ class Tried:
         return [self.found[codes.tobytes()] for codes in rows]
 
 
-def check_trials(n_trials: object) -> None:
-    """Refuse what is not a number of trials."""
-    if not isinstance(n_trials, int) or n_trials < 1:
-        raise ValueError(f"n_trials={n_trials!r}; expected a whole number of at least 1")
-
-
 def pareto(points: Iterable[Point], target: Target) -> list[Point]:
     """The points that no other beats in both cost and closeness to the target, by rising cost.
 

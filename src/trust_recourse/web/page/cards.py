@@ -11,7 +11,7 @@ from trust_recourse import Option, Result, Status
 from trust_recourse.answers import text
 from trust_recourse.answers.measurements import SIGMA, beyond, beyond_words, safety_of
 from trust_recourse.io.wording import distance, percent, unbroken
-from trust_recourse.question import Reach, option_name
+from trust_recourse.question import MostConfident, option_name
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.texts import badge, cost, percent_up
 from trust_recourse.web.page.widgets import Latest, fact, folded, heading, note, press, status_line
@@ -259,7 +259,7 @@ def limit_words(result: Result) -> list[str]:
     return said
 
 
-def highest_words(found: Reach) -> str:
+def highest_words(found: MostConfident) -> str:
     """The highest reachable confidence, and how much of it the changes bring that are shown."""
     most, then = percent(found.most), percent(found.confidence)
     who = "The highest confidence this person can reach is"
