@@ -270,7 +270,7 @@ class ProvedMargin(SumsMargin):
         """What the tangent leaves."""
         del related
         needed = float(self.kernel.lead(np.array(condition.low)))
-        if condition.side < 0 or not math.isfinite(needed):
+        if condition.side < 0 or not math.isfinite(needed) or not self.bank.followed:
             return None
         on = CheapestOnCells(features, self.grid.sizes)
         (q,) = self.tangents

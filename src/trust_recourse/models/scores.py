@@ -40,6 +40,7 @@ class Scores(ABC):
     """Sums on one grid, one or one for each class: closed under weights and fewer cells."""
 
     grid: Grid
+    followed: bool = True  # whether a checker follows the steps by which it is reduced
 
     @property
     @abstractmethod
@@ -91,8 +92,9 @@ class Scores(ABC):
         kernel, offset, width = self.weighted(weights).part()
         gains = np.zeros(len(costs) + 1)
         span = np.concatenate([np.zeros_like(sizes), sizes - 1]).astype(np.int64)
+        memory = kernel.memory.copy()
         short = kernel.native.relaxation(
-            span, 1, (needed - offset) / width, costs, math.inf, gains, kernel.memory.copy()
+            span, 1, (needed - offset) / width, costs, math.inf, gains, memory
         )
         there = [np.flatnonzero(np.isfinite(of)) for of in np.split(costs, first[1:])]
         price = [of[k] for of, k in zip(np.split(costs, first[1:]), there, strict=True)]
@@ -110,5 +112,6 @@ class Scores(ABC):
             return None
         kept = [of[k] for of, k in zip(there, found.kept, strict=True)]
         point = None if found.point is None else taken(found.point)
-        steps = [(found.multiplier / width, np.empty(0))]  # per unit of the sum
+        _, h = kernel.told(np.empty(0), memory[None], there)
+        steps = [(found.multiplier / width, h[0])]  # per unit of the sum
         return Fewer(kept, found.room, found.bound, point, steps)

@@ -357,7 +357,7 @@ class Exact:
         """
         added = self.problem.cost.before_root(lower_bound)
         fewer = self.asked.reduced(self.whole, added) if added > 0 else None
-        within = fewer or self.whole
+        within = self.whole if fewer is None or fewer.steps is None else fewer
         search = self._search(within)
         accept = self._accept(search, [])
         tree = search.prove(*self.asked.interval(within.score), added, accept)

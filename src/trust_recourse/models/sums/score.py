@@ -20,10 +20,10 @@ from trust_recourse.models.subproblem import (
     Reduction,
     Solution,
 )
-from trust_recourse.models.sums.kernels import SumKernel, Tables
+from trust_recourse.models.sums.kernels import Mixed, SumKernel, Tables
 from trust_recourse.models.sums.layout import H
 from trust_recourse.models.sums.reduce import Asked, Reduced, reduced_leaves, reduced_tables
-from trust_recourse.models.sums.sum import Sum, listed
+from trust_recourse.models.sums.sum import Sum
 from trust_recourse.question.cost import Cost
 from trust_recourse.schema import ActionSet
 
@@ -92,6 +92,8 @@ class SumScore(Score):
         given = features, condition, incumbent, related, accept
         if self.sum.separable:
             return self._fewer_values(*given)
+        if isinstance(self.kernel, Mixed):
+            return self._fewer_of_both(*given, deadline)
         return self._fewer_cells(*given, deadline)
 
     # ------------------------------------------------------------ separable
@@ -134,8 +136,8 @@ class SumScore(Score):
             codes = None if known.point is None else _codes(features, kept, known.point)
             kept = [k[s] for k, s in zip(kept, known.kept, strict=True)]
         fewer = [each.at(k) for each, k in zip(features, kept, strict=True)]
-        left = [each[k] for each, k in zip(points, kept, strict=True)]
-        found = of_values(self.model, left, float(self.sum.base[0]), self.wanted, kernel.unit)
+        left = self.sum.on([each.cells for each in fewer])
+        found = SumScore(self.model, left, self.wanted, left.kernel(unit=kernel.unit))
         return Reduction(apart(fewer), found, codes, steps, bound)
 
     # ------------------------------------------------------------ leaves and pairs
@@ -178,7 +180,36 @@ class SumScore(Score):
             found = left
         codes = None if found.point is None else cells.codes(found.point)
         fewer, bound = cells.left(found.kept, found.room, related), max(float(found.bound), 0.0)
-        return Reduction(fewer, self._on(found), codes, found.steps, bound)
+        steps = found.steps if total.followed else None
+        return Reduction(fewer, self._on(found), codes, steps, bound)
+
+    def _fewer_of_both(
+        self,
+        features: Sequence[Candidates],
+        condition: Condition,
+        incumbent: float,
+        related: frozenset[int],
+        accept: Callable[[Floats], bool],
+        deadline: float,
+    ) -> Reduction | None:
+        """Of tables and leaves together by one relaxation of their kernel."""
+        kernel, side = self.kernel, float(condition.side)
+        end = condition.low if side > 0 else condition.high
+        needed = side * float(kernel.total(np.array(end))) - kernel.rounding * kernel.width
+        if not math.isfinite(needed):  # no sum has such a confidence
+            return None
+        cells = CheapestOnCells(features, self.grid.sizes)
+        found = self.sum.fewer(
+            np.array([side]), needed, cells.costs, incumbent,
+            lambda at: accept(cells.codes(at)), deadline,
+        )  # fmt: skip
+        if found is None or not found.steps:
+            return None
+        left = SumScore(self.model, self.sum.on(found.kept), self.wanted)
+        codes = None if found.point is None else cells.codes(found.point)
+        fewer = cells.left(found.kept, found.room, related)
+        steps = found.steps if self.sum.followed else None
+        return Reduction(fewer, left, codes, steps, found.bound)
 
     def _on(self, found: Reduced) -> SumScore:
         """The same confidence on the cells that are left."""
@@ -217,14 +248,6 @@ class _FewerLeaves(SumScore):
 def apart(features: Sequence[Candidates]) -> list[Candidates]:
     """The candidates, each in a cell of its own."""
     return [each._replace(cells=np.arange(len(each.codes), dtype=np.int32)) for each in features]
-
-
-def of_values(
-    model: Linked, points: Sequence[Floats], base: float, wanted: int, unit: float
-) -> SumScore:
-    """One class's confidence of candidates, each in a cell of its own, by their points."""
-    total = listed(points, np.array([base]))
-    return SumScore(model, total, wanted, total.kernel(unit=unit))
 
 
 def _codes(features: Sequence[Candidates], kept: Sequence[Ints], at: Ints) -> Floats:
