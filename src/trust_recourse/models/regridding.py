@@ -84,9 +84,7 @@ class Weighted:
     weights: Floats
 
     @classmethod
-    def of(
-        cls, function: Callable[[Cells], Floats], weights: Floats
-    ) -> Callable[[Cells], Floats]:
+    def of(cls, function: Callable[[Cells], Floats], weights: Floats) -> Callable[[Cells], Floats]:
         """The same; of a column alone just that."""
         alone = np.count_nonzero(weights) == 1 and weights.max() == 1.0
         if alone and isinstance(function, Columns) and len(function.functions) == len(weights):

@@ -40,7 +40,6 @@ class Scores(ABC):
     """Sums on one grid, one or one for each class: closed under weights and fewer cells."""
 
     grid: Grid
-    followed: bool = True  # whether a checker follows the steps by which it is reduced
 
     @property
     @abstractmethod
@@ -58,6 +57,11 @@ class Scores(ABC):
     @abstractmethod
     def on(self, kept: Sequence[Ints]) -> Scores:
         """The same on these cells of each feature alone, numbered again."""
+
+    @property
+    def followed(self) -> bool:
+        """Whether a checker follows the steps by which it is reduced."""
+        return True
 
     @abstractmethod
     def part(self) -> BoundedSum:

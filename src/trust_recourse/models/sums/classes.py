@@ -18,6 +18,7 @@ from trust_recourse.models.attribution import Attribution
 from trust_recourse.models.grid import Grid
 from trust_recourse.models.log_odds_margin import SumsMargin, softmax
 from trust_recourse.models.readers.columns import UnreadableError
+from trust_recourse.models.regridding import common
 from trust_recourse.models.seam import Score
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.ensemble import Link, SumModel, Tree
@@ -49,15 +50,16 @@ class ClassSums:
         """What the columns mean."""
         return self.models[0].schema_
 
-    @property
+    @cached_property
     def grid(self) -> Grid:
         """The cells that any of the sums tells apart."""
-        return self.sum.grid
+        return common([model.grid for model in self.models])
 
-    @property
+    @cached_property
     def sloped(self) -> tuple[int, ...]:
         """The features with a slope in some sum."""
-        return self.sum.sloped
+        each = (model.sloped for model in self.models if isinstance(model, Additive))
+        return tuple(sorted({f for of in each for f in of}))
 
     def stepped(self, schema: Schema) -> Schema:
         """The schema with a step for each number that has a slope: of its scale / 10⁴ if none."""

@@ -80,7 +80,7 @@ class SlopedScore(ListedScore):
 
     @abstractmethod
     def _tangent(self, totals: Floats) -> tuple[Floats, float]:
-        """The weights of the sums in a bound on the log-odds near these, and how far above it is."""
+        """The weights of the sums in a bound on the log-odds near these, and how far it is above."""
 
     # ------------------------------------------------------------ values
 
@@ -277,7 +277,8 @@ class SlopedSum(SlopedScore):
 
     def _each(self, row: Floats) -> Floats:
         """The points of every feature at a row of codes."""
-        return self.sums.worth_at(self.grid.first_cell + self.grid.cells(row[None])[0], row)[0]
+        at = self.grid.first_cell + self.grid.cells(row[None])[0]
+        return np.asarray(self.sums.worth_at(at, row)[0])
 
     def listed(
         self, features: Sequence[Candidates], action_set: ActionSet, cost: Cost, wish: Wish
@@ -516,7 +517,7 @@ class SlopedMargin(SlopedScore, LogOddsMargin):
     @property
     def _weights(self) -> Floats:
         each = np.eye(self.sums.many)
-        return each[self.wanted] - np.delete(each, self.wanted, axis=0)
+        return np.asarray(each[self.wanted] - np.delete(each, self.wanted, axis=0))
 
     def _tangent(self, totals: Floats) -> tuple[Floats, float]:
         q = shares(totals, self.wanted, self.strongest)
@@ -597,7 +598,8 @@ class SlopedMargin(SlopedScore, LogOddsMargin):
     def _steep(self, schema: Schema, moves: Sequence[int], norm: str) -> Floats:
         """How much each of the others may gain on the wanted class per unit of distance."""
         each = -self._ahead[1][:, self.grid.first_cell[moves]] * [schema[f].scale for f in moves]
-        return np.linalg.norm(each, {"l1": np.inf, "l2": 2, "linf": 1}[norm], axis=1)
+        order = {"l1": np.inf, "l2": 2, "linf": 1}[norm]
+        return np.asarray(np.linalg.norm(each, order, axis=1))
 
 
 def _joined(behind: Floats, strongest: bool) -> float:

@@ -1,4 +1,4 @@
-"""Sums on one grid of cells: the values that scorecards, regressions, additive models and trees are.
+"""Sums on one grid of cells: what scorecards, regressions, additive models and trees are.
 
 A `Sum` has K columns, one for a model of two classes and one for each of several. A column is
 
@@ -60,7 +60,8 @@ class Sum(Scores):
     def joined(cls, sums: Sequence[Sum]) -> Sum:
         """The columns of several sums side by side, on the cells that any of them tells apart."""
         grid = common([each.grid for each in sums])
-        each = [of.on(within(grid, of.grid), grid) for of in sums]
+        cells = [within(grid, of.grid) for of in sums]
+        each = [of.on(kept, grid) for of, kept in zip(sums, cells, strict=True)]
         pairs = tuple(own for of in each for own in of.pairs or ((),) * of.many)
         leaves = tuple(own for of in each for own in of.leaves or (None,) * of.many)
         steep = any(of.slopes is not None for of in each)
@@ -72,9 +73,13 @@ class Sum(Scores):
             pairs if any(pairs) else (), () if all(of is None for of in leaves) else leaves,
             np.concatenate([of.errors for of in each]),
         )  # fmt: skip
-        if steep or made.separable:
+        if steep or all(of.separable for of in sums):
             return made
-        return replace(made, own=Columns(tuple(of.at for of in each)))
+        own = (
+            Regridded.on(of.at, of.grid, grid, rows_of(of.grid, kept))
+            for of, kept in zip(sums, cells, strict=True)
+        )
+        return replace(made, own=Columns(tuple(own)))
 
     @property
     def many(self) -> int:
@@ -149,7 +154,7 @@ class Sum(Scores):
 
     @property
     def followed(self) -> bool:
-        """Whether a checker follows what reduces it: of listed values it has others in tables."""
+        """Not of listed values in tables or trees, of which a checker lists others."""
         return not isinstance(self.own, AtCodes)
 
     def worth(self, f: int, codes: Floats) -> Floats:
@@ -185,8 +190,8 @@ class Sum(Scores):
         if self.own is not None:
             return self.own(cells)
         if self.pairs:
-            each = (np.add.accumulate(self.terms(cells, k))[-1] for k in range(self.many))
-            return np.column_stack([*each])
+            every = (self.terms(cells, k) for k in range(self.many))
+            return np.column_stack([np.add.accumulate(terms, axis=0)[-1] for terms in every])
         assert self.unary is not None
         each = self.unary[:, self.grid.first_cell + cells]
         return np.asarray(self.base + np.add.accumulate(each, axis=2)[:, :, -1].T)
@@ -258,7 +263,7 @@ class Sum(Scores):
         return replace(self, unary=unary, pairs=tuple(both) if any(both) else ())
 
     def listed(self, codes: Sequence[Floats], totals: Callable[[Floats], Floats]) -> Sum:
-        """The same of listed values, each in a cell of its own; `totals` gives the sums at codes."""
+        """The same of listed values, each in a cell of its own; `totals` are the sums at codes."""
         cells = [self.grid.cells_in(f, of).astype(np.int64) for f, of in enumerate(codes)]
         made = replace(self, slopes=None, own=None).on(cells)
         if self.slopes is not None:
