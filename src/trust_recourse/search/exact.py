@@ -364,7 +364,8 @@ class Exact:
         cells = [each.cells.astype(np.int64) for each in within.features]
         price, functions = within.score.kernel.told(tree.price, tree.memory, cells)
         tree = tree._replace(price=price, memory=functions)
-        return Traced(tuple(each.codes for each in within.features), tree, tuple(within.steps or ()))
+        codes = tuple(each.codes for each in within.features)
+        return Traced(codes, tree, tuple(within.steps or ()))
 
     # ------------------------------------------------------------ what is known of a question
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -28,20 +27,23 @@ from trust_recourse.models.log_odds_margin import (
     shares,
     tangent_at,
 )
-from trust_recourse.models.seam import ListedScore, Score
+from trust_recourse.models.scores import Asked
+from trust_recourse.models.seam import Score
 from trust_recourse.models.subproblem import Candidates, FlatCandidates, Reduction, Solution, Wish
 from trust_recourse.models.sums.score import Linked, SumScore, apart
-from trust_recourse.models.sums.slope_candidates import BEYOND, SlopeCandidates
+from trust_recourse.models.sums.slope_candidates import Reach, SlopeCandidates, with_values
 from trust_recourse.models.sums.slopes import Line, noise, radius
 from trust_recourse.models.sums.sum import Sum, of_points
 from trust_recourse.question import Radius
 from trust_recourse.question.cost import Cost
-from trust_recourse.schema import ActionSet, FeatureActions, Schema
+from trust_recourse.schema import ActionSet, Schema
 from trust_recourse.schema.multiples import moved, ratio
 from trust_recourse.schema.noise import noise_room, steps_to_ends
 
-COARSE = 32  # parts of a number's range, at most, among which a first answer is looked for
-LOOKS, NEARER = 4, 0.7  # how often, and what is so much cheaper as to look again
+LOOKS, NEARER = (
+    4,
+    0.7,
+)  # how often a first answer is looked for, and what is so much cheaper as to look again
 TURNS = 3  # tangents tried for that
 DRAWS = 1 << 18  # of noise
 AT_ONCE = 1 << 14  # rows of draws
@@ -50,8 +52,10 @@ ALL = 1e9  # a radius beyond all levels
 Totals = Callable[[Floats], Floats]  # the model's own sums at rows of codes, (n, K)
 
 
-class SlopedScore(ListedScore):
+class SlopedScore(Score):
     """One class's confidence of sums with slopes, of codes and not of cells."""
+
+    lists = True
 
     def __init__(self, sums: Sum, totals: Totals, wanted: int) -> None:
         self.sums, self.totals, self.wanted, self.grid = sums, totals, wanted, sums.grid
@@ -60,6 +64,16 @@ class SlopedScore(ListedScore):
     def sloped(self) -> Collection[int]:
         """The features that have a slope."""
         return self.sums.sloped
+
+    def at(self, cells: Cells) -> Floats:
+        """It is not one and the same on a cell."""
+        del cells
+        raise TypeError("cells do not tell the score of a model with slopes; ask it by `at_codes`")
+
+    def confidence(self, number: Floats) -> Floats:
+        """It has no kernel but that of listed values."""
+        del number
+        raise TypeError("a model with slopes has no kernel; its score of listed values has one")
 
     def at_codes(self, codes: Floats) -> Floats:
         """Confidence at rows of codes: the very floats of the model."""
@@ -80,7 +94,7 @@ class SlopedScore(ListedScore):
 
     @abstractmethod
     def _tangent(self, totals: Floats) -> tuple[Floats, float]:
-        """The weights of the sums in a bound on the log-odds near these, and how far it is above."""
+        """The weights of the sums in a bound on the log-odds near these, and how far off it is."""
 
     # ------------------------------------------------------------ values
 
@@ -103,10 +117,10 @@ class SlopedScore(ListedScore):
         }
         for _ in range(LOOKS if wish.accept is not None else 0):
             known = most
-            most = min(most, self._answer(_with(features, numbers, most, few=True), wish))
+            most = min(most, self._answer(with_values(features, numbers, most, few=True), wish))
             if not most < known * NEARER:
                 break
-        found = _with(features, numbers, most, few=False)
+        found = with_values(features, numbers, most, few=False)
         return Reduction(apart(found), self.on(found))
 
     def _answer(self, features: Sequence[Candidates], wish: Wish) -> float:
@@ -121,12 +135,11 @@ class SlopedScore(ListedScore):
         point = np.array([int(each.costs.argmin()) for each in features]) + first
         codes = np.concatenate([each.codes for each in features])
 
-        def taken(at: Ints) -> bool:
-            return accept(codes[at])
-
+        every = frozenset(range(len(features)))
         for _ in range(TURNS):
             weights, above = self._tangent(bank.at((point - first)[None].astype(np.int32))[0])
-            found = bank.fewer(weights, needed + above, costs, most, taken, math.inf)
+            asked = Asked(costs, needed + above, most, lambda at: accept(codes[at]), related=every)
+            found = bank.fewer(weights, asked)
             if found is None or found.point is None:
                 break
             point, most = found.point, float(costs[found.point].sum())
@@ -145,7 +158,7 @@ class SlopedScore(ListedScore):
         """(R, cells): points and slopes by which the class is ahead of each rival."""
         return self._weights @ self.sums.numbers, self._weights @ self.sums.steepness
 
-    def _line(
+    def line(
         self,
         f: int,
         rival: int = 0,
@@ -264,7 +277,7 @@ class SlopedSum(SlopedScore):
         lines[:, knapsack.SLOPE] *= sign
         if not knapsack.begun(lines, own, ends):
             return None
-        mine = sign * self._each(own)
+        mine = sign * self.each(own)
         if free[known.others].any():
             given = row()
             at = self.grid.first_cell.repeat(np.diff(given.first)) + given.cells
@@ -275,7 +288,7 @@ class SlopedSum(SlopedScore):
         bought = knapsack.Sums(sign * float(sums.base[0]), mine, points)
         return knapsack.bought(given, bought, least, most_nodes, lines, parts)
 
-    def _each(self, row: Floats) -> Floats:
+    def each(self, row: Floats) -> Floats:
         """The points of every feature at a row of codes."""
         at = self.grid.first_cell + self.grid.cells(row[None])[0]
         return np.asarray(self.sums.worth_at(at, row)[0])
@@ -289,7 +302,7 @@ class SlopedSum(SlopedScore):
         found, related = [*features], cost.related(action_set.schema)
         free = (f for f in self.sloped if action_set.actions[f].free)
         moving = [f for f in free if action_set.schema[f].name not in related]
-        reach = _Reach(self, action_set, cost, wish, moving)
+        reach = Reach(self, action_set, cost, wish, moving)
         for f in moving:
             found[f] = reach.values(f)
         return Reduction(apart(found), self.on(found))
@@ -326,7 +339,7 @@ class SlopedSum(SlopedScore):
         """The features that may move."""
         each = zip(schema, codes.tolist(), steps.tolist(), strict=True)
         return [
-            self._line(f, 0, code, feature.scale, step, steps_to_ends(feature, code))
+            self.line(f, 0, code, feature.scale, step, steps_to_ends(feature, code))
             for f, (feature, code, step) in enumerate(each)
             if not (math.isnan(step) or math.isnan(code))
         ]
@@ -335,123 +348,8 @@ class SlopedSum(SlopedScore):
         found = self.sums.worth(f, codes)
         known = ~np.isnan(codes)
         if room > 0.0 and known.any():
-            found[0, known] = self.sign * self._line(f).least(codes[known], room)
+            found[0, known] = self.sign * self.line(f).least(codes[known], room)
         return found
-
-
-class _Reach:
-    """How far each number with a slope has to be followed, and its values until there.
-
-    A change costs more the further it goes, so beyond what a known answer costs nothing is cheaper;
-    where it costs the same however far it goes, one value that alone is enough is as good as any.
-    """
-
-    def __init__(
-        self, score: SlopedSum, action_set: ActionSet, cost: Cost, wish: Wish, moving: list[int]
-    ) -> None:
-        self.score, self.action_set, self.cost, self.wish = score, action_set, cost, wish
-        self.schema, self.own = action_set.schema, action_set.own
-        straight = all(len(edges) == 0 for edges in score.grid.edges)
-        self.rising = wish.rising and (wish.room is None or straight)
-        self.mine = (score.sign * score._each(self.own)).tolist()
-        self.alone: dict[int, float] = {}  # a value that is enough by itself
-        self.most = math.inf  # what an answer costs, before the root
-        if wish.accept is not None:
-            self._incumbent(wish.accept, moving)
-
-    def _incumbent(self, accept: Callable[[Floats], bool], moving: list[int]) -> None:
-        """The cheapest change of one number that is an answer, and others where cost is flat."""
-        change = self._change
-        ways = [
-            (self.cost.change(self.schema[f], float(self.own[f]), value), f, value)
-            for f in moving
-            for value in self._enough(f, change)
-        ]
-        for price, f, value in sorted(ways):
-            if price <= self.most or (self._flat(f) and f not in self.alone):
-                row = self.own.copy()
-                row[f] = value
-                if accept(row):
-                    self.most = min(self.most, price)
-                    self.alone.setdefault(f, value)
-
-    @property
-    def _change(self) -> float:
-        """By how much the sum has to change at least; 0 if it need not."""
-        now, least = self.score.sign * float(self.score.totals(self.own[None])[0, 0]), -math.inf
-        if self.wish.room is not None:
-            rooms, floor = self.wish.room
-            worst = self.score.worst_at(self.own, rooms)
-            least = logit(floor) + now - logit(worst)
-        if now < (least := max(least, logit(self.wish.least))):
-            return least - now
-        return min(logit(self.wish.most) - now, 0.0)
-
-    def _enough(self, f: int, change: float) -> Iterator[float]:
-        """Of each cell the nearest value that alone changes the sum by so much."""
-        if not math.isfinite(change):
-            return
-        up, actions = change >= 0.0, self.action_set.actions[f]
-        goal = self.mine[f] + change * (1.0 + BEYOND)
-        goal += math.copysign(1e-12 * (1.0 + abs(goal)), change)  # surely, whatever is rounded
-        for low, high, slope, points in self._cells(f):
-            if slope == 0.0:
-                a, b = (low, high) if (points >= goal) == up else (0.0, 0.0)
-            else:
-                end = (goal - points) / slope
-                above = (slope > 0) == up
-                a, b = (max(low, end), high) if above else (low, min(high, end))
-            value = actions.nearest(a, b) if a < b else None
-            if value is not None:
-                yield value
-
-    def values(self, f: int) -> Candidates:
-        """All allowed values of one number that may matter, its own among them."""
-        number = SlopeCandidates.of(self.action_set, self.cost, f)
-        codes = number.values(*self._range(f, number))
-        if self.rising:
-            helps = self.score.sign * self.score.sums.worth(f, codes)[0] > self.mine[f]
-            codes = codes[helps | (codes == number.own) | np.isnan(codes)]
-        return Candidates(codes, np.zeros(len(codes), np.int32), number.costs(codes))
-
-    def _range(self, f: int, number: SlopeCandidates) -> tuple[float, float]:
-        """From where to where its values may matter."""
-        low, high = number.actions.destinations(-math.inf, math.inf) or (math.inf, -math.inf)
-        if not number.measured:
-            if self._flat(f):
-                if f in self.alone:
-                    return self.alone[f], self.alone[f]
-            else:
-                low, high = number.near(low, high, self.most)
-            if self.rising:
-                low, high = self._ends(f, number.actions, low, high)
-        return number.ended(low, high)
-
-    def _flat(self, f: int) -> bool:
-        """Whether a change costs the same however far it goes."""
-        return math.isnan(self.own[f]) or self.cost.l1 == self.cost.l2 == 0.0
-
-    def _ends(
-        self, f: int, actions: FeatureActions, low: float, high: float
-    ) -> tuple[float, float]:
-        """Without what lies further out where the score does not rise outwards: it only costs."""
-        cells = [*self._cells(f)]
-        (_, right, rises, _), (left, _, falls, _) = cells[0], cells[-1]
-        if math.isinf(low) and rises >= 0:
-            nearest = actions.nearest(-math.inf, right)
-            low = right if nearest is None else nearest
-        if math.isinf(high) and falls <= 0:
-            nearest = actions.nearest(left, math.inf)
-            high = left if nearest is None else nearest
-        return low, high
-
-    def _cells(self, f: int) -> Iterator[tuple[float, float, float, float]]:
-        """The ends of each known cell, and its slope and points towards the wanted class."""
-        line = self.score._line(f)
-        for (a, b), slope, points in zip(
-            pairwise(line.ends.tolist()), line.slopes.tolist(), line.points.tolist(), strict=True
-        ):
-            yield a, b, slope, points
 
 
 class _Lines(NamedTuple):
@@ -538,7 +436,7 @@ class SlopedMargin(SlopedScore, LogOddsMargin):
         found, known = self.sums.worth(f, codes), ~np.isnan(codes)
         if room > 0.0 and known.any():
             for rival, k in enumerate(k for k in range(len(found)) if k != self.wanted):
-                least = self._line(f, rival).least(codes[known], room)
+                least = self.line(f, rival).least(codes[known], room)
                 found[k, known] = found[self.wanted, known] - least
         return found
 
@@ -605,35 +503,3 @@ class SlopedMargin(SlopedScore, LogOddsMargin):
 def _joined(behind: Floats, strongest: bool) -> float:
     most = float(behind.max())
     return most if strongest else most + math.log(float(np.exp(behind - most).sum()))
-
-
-# ---------------------------------------------------------------- values up to a cost
-
-
-def _with(
-    features: Sequence[Candidates], numbers: Mapping[int, SlopeCandidates], most: float, few: bool
-) -> list[Candidates]:
-    """The candidates, those of these numbers anew, without what costs more than so much."""
-    found = [*features]
-    for f, number in numbers.items():
-        found[f] = _values(number, most, few)
-    limit = most * (1.0 + 1e-9) + 1e-300
-    return [each.at(np.flatnonzero(each.costs <= limit)) for each in found]
-
-
-def _values(number: SlopeCandidates, most: float, few: bool) -> Candidates:
-    """Those that cost no more than so much, or a few of them, and one's own."""
-    low, high = number.actions.destinations(-math.inf, math.inf) or (number.own, number.own)
-    if not number.measured and not math.isnan(number.own):
-        low, high = number.near(low, high, most)
-    low, high = number.ended(low, high)
-    codes = _some(number, low, high) if few else number.values(low, high)
-    return Candidates(codes, np.zeros(len(codes), np.int32), number.costs(codes))
-
-
-def _some(number: SlopeCandidates, low: float, high: float) -> Floats:
-    ends = np.linspace(math.nextafter(low, -math.inf), high, COARSE + 1).tolist()
-    inside = (number.actions.destinations(a, b) for a, b in pairwise(ends) if a < b)
-    found = [value for ends in inside if ends for value in ends]
-    codes = np.unique([*found, *([] if math.isnan(number.own) else [number.own])])
-    return np.append(codes, math.nan) if math.isnan(number.own) else codes

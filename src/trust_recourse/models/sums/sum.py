@@ -11,7 +11,6 @@ and of two features, `Terms` lists of leaves; `Mixed` adds them up.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -32,11 +31,11 @@ from trust_recourse.models.regridding import (
     rows_of,
     within,
 )
-from trust_recourse.models.scores import BoundedSum, Fewer, Scores
+from trust_recourse.models.scores import Asked, BoundedSum, Fewer, Scores
 from trust_recourse.models.sums.dense_tables import Pair
 from trust_recourse.models.sums.kernels import Mixed, SumKernel, Tables, Terms
 from trust_recourse.models.sums.layout import LeafLists, Leaves, layout
-from trust_recourse.models.sums.reduce import Asked, reduced_leaves
+from trust_recourse.models.sums.reduce import reduced_leaves
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,25 +297,16 @@ class Sum(Scores):
         others = (k for k in range(self.many) if k != wanted)
         return [self.weighted(each[k] - each[wanted]).part() for k in others], -1
 
-    def fewer(
-        self,
-        weights: Floats,
-        needed: float,
-        costs: Floats,
-        incumbent: float,
-        accept: Callable[[Ints], bool],
-        deadline: float,
-    ) -> Fewer | None:
+    def fewer(self, weights: Floats, asked: Asked) -> Fewer | None:
         """Of leaves alone by sweeps and the root LP."""
         whole = self.weighted(weights)
         if not whole.leaves or whole.unary is not None or whole.pairs:
-            return super().fewer(weights, needed, costs, incumbent, accept, deadline)
+            return super().fewer(weights, asked)
         base, error, (values, _) = float(whole.base[0]), float(whole.errors[0]), whole.lists
         size = float(np.abs(weights) @ (np.abs(self.base) + 2.0 * self.errors))
         slack = error + 2.0**-44 * (size + float(np.abs(values).sum()))
-        asked = Asked(1, needed - base, math.inf, 2.0 * slack)
-        every = frozenset(range(len(self.grid.sizes)))
-        found = reduced_leaves(whole.lists, costs, asked, incumbent, every, accept, deadline)
+        asked = asked._replace(needed=asked.needed - base, slack=2.0 * slack)
+        found = reduced_leaves(whole.lists, asked)
         if found is None:
             return None
         assert found.lists is not None
