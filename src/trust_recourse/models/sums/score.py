@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -133,7 +134,8 @@ class SumScore(Score):
             return SumScore(self.model, self.sum.on(found.kept), self.wanted)
         if found.lists is not None:
             return _FewerLeaves(self, found)
-        left = self.sum.on(found.kept).but(error=self.kernel.rounding * self.kernel.width)
+        error = np.array([self.kernel.rounding * self.kernel.width])
+        left = replace(self.sum.on(found.kept), error=error)
         kernel = left.kernel(h=found.h, multiplier=found.multiplier)
         return SumScore(self.model, left, self.wanted, kernel)
 

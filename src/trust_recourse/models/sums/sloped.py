@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -47,7 +48,7 @@ LOOKS, NEARER = (
 TURNS = 3  # tangents tried for that
 DRAWS = 1 << 18  # of noise
 AT_ONCE = 1 << 14  # rows of draws
-ALL = 1e9  # a radius beyond all levels
+ALL, NEAREST = 1e9, 1e-15  # a radius beyond all levels, and one that is none
 
 Totals = Callable[[Floats], Floats]  # the model's own sums at rows of codes, (n, K)
 
@@ -56,6 +57,7 @@ class SlopedScore(Score):
     """One class's confidence of sums with slopes, of codes and not of cells."""
 
     lists = True
+    strongest = True  # whether it is to be ahead of its strongest rival, or of all together
 
     def __init__(self, sums: Sum, totals: Totals, wanted: int) -> None:
         self.sums, self.totals, self.wanted, self.grid = sums, totals, wanted, sums.grid
@@ -173,13 +175,49 @@ class SlopedScore(Score):
         points, slopes = (each[rival][known] for each in self._ahead)
         return Line(code, scale, ends, points, slopes, step, *steps)
 
-    def _refuse_mixed(self, what: str) -> None:
-        """Refuse sums in which numbers with slopes meet others in tables or trees."""
-        if not self.sums.separable:
-            raise ValueError(
-                f"{what} is not known for slopes together with pairs or trees; ask for a greater "
-                "confidence instead"
-            )
+    def _sure_radius(
+        self, schema: Schema, codes: Floats, threshold: float, steps: Floats
+    ) -> Radius:
+        """A distance within which the decision surely holds, by bounds on the box around a row.
+
+        What moves by steps is taken to move by anything.
+        """
+        moves = ~(np.isnan(steps) | np.isnan(codes))
+
+        def kept(r: float) -> bool:
+            rooms = [
+                0.0
+                if not move
+                else r * feature.scale
+                if feature.numeric
+                else noise_room(feature, r, False)
+                for feature, move in zip(schema, moves.tolist(), strict=True)
+            ]
+            return self._least_ahead(codes, rooms) >= logit(threshold)
+
+        return Radius(math.inf if kept(ALL) else _last(kept), exact=False)
+
+    def _least_ahead(self, codes: Floats, rooms: Sequence[float]) -> float:
+        """A bound on the log-odds in a box around a row: each feature has a room."""
+        own, near = self.grid.cells(codes[None])[0], []
+        for f, (code, room) in enumerate(zip(codes.tolist(), rooms, strict=True)):
+            ends = np.array([code - room, code + room])
+            a, b = (own[f], own[f]) if math.isnan(code) else self.grid.cells_in(f, ends)
+            near.append(np.arange(a, b + 1))
+        left, ahead = replace(self.sums, unary=None, slopes=None, own=None).on(near), []
+        at = self.grid.first_cell + own
+        for rival, weights in enumerate(self._weights):
+            kernel, offset, width = left.weighted(weights).part()
+            span = np.zeros((1, len(own)), np.int64), left.grid.sizes[None] - 1
+            least = offset + width * float(kernel.intervals(*span)[0, 0])
+            for f, room in enumerate(rooms):
+                if room > 0.0:
+                    least += float(self.line(f, rival).least(codes[f : f + 1], room)[0])
+                else:
+                    here = self.sums.worth_at(at[f : f + 1], codes[f : f + 1])
+                    least += float((weights @ here)[0])
+            ahead.append(least)
+        return -_joined(-np.array(ahead), self.strongest)
 
     def worst(self, features: Sequence[Candidates], rooms: Floats) -> Score:
         """The least confidence that may be all around each value."""
@@ -192,7 +230,11 @@ class SlopedScore(Score):
 
     def _around(self, codes: Sequence[Floats], rooms: Floats) -> Sum:
         """The sums, each feature at its least for the class around each code."""
-        self._refuse_mixed("min_radius")
+        if not self.sums.separable:
+            raise ValueError(
+                "min_radius is not known for slopes together with pairs or trees; ask for a higher "
+                "confidence and look at the radius of the answer"
+            )
         near = enumerate(zip(codes, rooms.tolist(), strict=True))
         return of_points([self._least(f, of, room) for f, (of, room) in near], self.sums.base)
 
@@ -319,7 +361,8 @@ class SlopedSum(SlopedScore):
         """In closed form where no number is cut into cells, and all move by anything."""
         if float(self.at_codes(codes[None])[0]) < threshold:
             return Radius(0.0)
-        self._refuse_mixed("the radius")
+        if not self.sums.separable:
+            return self._sure_radius(schema, codes, threshold, steps)
         lines = self._lines(schema, codes, steps)
         return radius(lines, max(self._margin(codes, threshold), 0.0), norm, boxes)
 
@@ -457,7 +500,8 @@ class SlopedMargin(SlopedScore, LogOddsMargin):
         del boxes
         if float(self.at_codes(codes[None])[0]) < threshold:
             return Radius(0.0)
-        self._refuse_mixed("the radius")
+        if not self.sums.separable:
+            return self._sure_radius(schema, codes, threshold, steps)
         moves = np.flatnonzero(~(np.isnan(steps) | np.isnan(codes))).tolist()
         if cut := [f for f in moves if schema[f].numeric and len(self.grid.edges[f])]:
             raise ValueError(
@@ -477,15 +521,9 @@ class SlopedMargin(SlopedScore, LogOddsMargin):
 
         if not steep.any() and kept(ALL):
             return Radius(math.inf)
-        low, high = 0.0, 1.0
-        while kept(high):
-            low, high = high, 2.0 * high
-        while high - low > 1e-12 * high:
-            middle = (low + high) / 2.0
-            low, high = (middle, high) if kept(middle) else (low, middle)
         # of two classes whose numbers move by anything nothing is nearer
         nearest = len(behind) == 1 and not levels and not steps[moves].any()
-        return Radius(low, nearest)
+        return Radius(_last(kept), nearest)
 
     def _gained(self, f: int, code: float, room: float) -> Floats:
         """The most that each of the others gains on the wanted class within a room of a code."""
@@ -498,6 +536,17 @@ class SlopedMargin(SlopedScore, LogOddsMargin):
         each = -self._ahead[1][:, self.grid.first_cell[moves]] * [schema[f].scale for f in moves]
         order = {"l1": np.inf, "l2": 2, "linf": 1}[norm]
         return np.asarray(np.linalg.norm(each, order, axis=1))
+
+
+def _last(kept: Callable[[float], bool]) -> float:
+    """The greatest distance up to which something holds, nearly."""
+    low, high = 0.0, 1.0
+    while kept(high):
+        low, high = high, 2.0 * high
+    while high - low > 1e-12 * high and high > NEAREST:
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if kept(middle) else (low, middle)
+    return low
 
 
 def _joined(behind: Floats, strongest: bool) -> float:

@@ -315,10 +315,6 @@ class Sum(Scores):
         bound = max(float(found.bound), 0.0)
         return Fewer(found.kept, found.room, bound, found.point, found.steps, tangent)
 
-    def but(self, *, error: float) -> Sum:
-        """A single column whose library's own sum may lie so far from it."""
-        return replace(self, error=np.array([error]))
-
     def of_lists(self, kept: Sequence[Ints], lists: LeafLists, more: float, error: float) -> Sum:
         """A single column on fewer cells, by what its reduction left of its leaves."""
         grid = numbered([len(of) for of in kept])
