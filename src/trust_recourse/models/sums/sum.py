@@ -268,7 +268,7 @@ class Sum(Scores):
         if self.slopes is not None:
             row = np.concatenate(codes)
             steep = self.slopes[:, rows_of(self.grid, cells)] * np.where(np.isnan(row), 0.0, row)
-            made = replace(made, unary=made.numbers + steep)
+            made = replace(made, unary=np.ascontiguousarray(made.numbers + steep))
         return made if self.separable else replace(made, own=AtCodes(totals, tuple(codes)))
 
     # ---------------------------------------------------------------- bounds
