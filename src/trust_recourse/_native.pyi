@@ -301,14 +301,8 @@ def grid_cells(
 
 def begin_lines(lines: _Floats, own: _Floats, ends: _Floats) -> bool: ...
 def best_multiplier(
-    costs: _Floats,
-    gains: _Floats,
-    first: _Ints,
-    needed: float,
-    enough: float,
-    below: _Ints,
-    above: _Ints,
-) -> tuple[float, float, float]: ...
+    costs: _Floats, gains: _Floats, first: _Ints, needed: float, below: _Ints, above: _Ints
+) -> tuple[float, float]: ...
 def cheapest_choice(
     costs: _Floats,
     gains: _Floats,
@@ -319,6 +313,9 @@ def cheapest_choice(
     most_nodes: int,
     point: _Ints,
 ) -> tuple[int, int]: ...
+def mend_choice(
+    costs: _Floats, gains: _Floats, first: _Ints, needed: float, point: _Ints
+) -> float: ...
 
 # ---------------------------------------------------------------- points and tables
 

@@ -1,10 +1,8 @@
 // The knapsack as Python sees it.
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/tuple.h>
-
-#include <tuple>
 
 #include "bindings/bindings.hpp"
+#include "knapsack/fixing.hpp"
 #include "knapsack/sack.hpp"
 #include "numpy.hpp"
 
@@ -45,16 +43,16 @@ static bool begin_lines(Table<double> lines, Array<const double> own, Table<cons
                            {ends.data() + d, d});
 }
 
-static std::tuple<double, double, double> best_multiplier(
-    Array<const double> costs, Array<const double> gains, Array<const i64> first, double needed,
-    double enough, Array<i64> below, Array<i64> above) {
+static std::pair<double, double> best_multiplier(Array<const double> costs,
+                                                 Array<const double> gains, Array<const i64> first,
+                                                 double needed, Array<i64> below,
+                                                 Array<i64> above) {
     require_row(costs.size(), gains.size(), first);
     require(below.size() == first.size() - 1 && above.size() == below.size());
     const Sack sack(view(costs), view(gains), view(first), {}, {});
     const nb::gil_scoped_release released;
     const auto found = knapsack::best_multiplier(sack, needed, view(below), view(above));
-    return {found.multiplier, knapsack::mend(sack, enough, view(below)),
-            knapsack::mend(sack, enough, view(above))};
+    return {found.multiplier, found.bound};
 }
 
 static std::pair<int, i64> cheapest_choice(Array<const double> costs, Array<const double> gains,
@@ -68,21 +66,34 @@ static std::pair<int, i64> cheapest_choice(Array<const double> costs, Array<cons
     return {static_cast<int>(said), nodes};
 }
 
+static double mend_choice_of(Array<const double> costs, Array<const double> gains,
+                             Array<const i64> first, double needed, Array<i64> point) {
+    require_row(costs.size(), gains.size(), first);
+    require(point.size() == first.size() - 1);
+    for (std::size_t f = 0; f < point.size(); ++f)
+        require(0 <= point.data()[f] && point.data()[f] < first.data()[first.size() - 1]);
+    const nb::gil_scoped_release released;
+    return mend_choice({view(costs), view(gains), view(first)}, needed, view(point));
+}
+
 void bind_knapsack(nb::module_& m) {
     m.def("begin_lines", &begin_lines, nb::arg("lines").noconvert(), nb::arg("own"),
           nb::arg("ends"),
           "Begin each line of a person at the first value beyond their own. Return False if one "
           "cannot be. `ends` are the least and the greatest value that each feature may take.");
     m.def("best_multiplier", &best_multiplier, nb::arg("costs"), nb::arg("gains"), nb::arg("first"),
-          nb::arg("needed"), nb::arg("enough"), nb::arg("below").noconvert(),
-          nb::arg("above").noconvert(),
-          "Return the best multiplier. Write what is bought just below it and just above it, each "
-          "changed until it gains enough and is cheap; return their costs, infinite if one fails.");
+          nb::arg("needed"), nb::arg("below").noconvert(), nb::arg("above").noconvert(),
+          "Return the best multiplier and its bound. Write what is bought just below it, which "
+          "gains too little, and just above it, which gains enough.");
     m.def("cheapest_choice", &cheapest_choice, nb::arg("costs"), nb::arg("gains"), nb::arg("first"),
           nb::arg("lines"), nb::arg("parts"), nb::arg("needed"), nb::arg("most_nodes"),
           nb::arg("point").noconvert(),
           "Write the cheapest choice that gains what is needed. Return 0 if it is not found in so "
           "many nodes, 1 if there is none and 2 if it is found, and the nodes.");
+    m.def("mend_choice", &mend_choice_of, nb::arg("costs"), nb::arg("gains"), nb::arg("first"),
+          nb::arg("needed"), nb::arg("point").noconvert(),
+          "Change a point so that it gains what is needed and is cheap. Return its cost, infinite "
+          "if no single change is enough.");
 }
 
 }  // namespace trust

@@ -62,7 +62,9 @@ Multiplier best_multiplier(const Sack& sack, double needed, std::span<i64> below
 
 // ---------------------------------------------------------------- answers
 
-double mend(const Sack& sack, double needed, std::span<i64> point) {
+// Changes one feature after another until a point gains enough and is cheap. Returns its cost,
+// infinite if it does not gain enough.
+static double mend(const Sack& sack, double needed, std::span<i64> point) {
     const std::size_t d = point.size();
     for (int round = 0; round < ROUNDS; ++round) {
         const Value sum = sack.total(point);

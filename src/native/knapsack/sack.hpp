@@ -109,10 +109,6 @@ struct Multiplier {
 Multiplier best_multiplier(const Sack& sack, double needed, std::span<i64> below,
                            std::span<i64> above);
 
-// Changes one feature after another until a point gains enough and is cheap. Returns its cost,
-// infinite if it does not gain enough.
-double mend(const Sack& sack, double needed, std::span<i64> point);
-
 enum class Said { UNKNOWN, NONE, FOUND };
 struct Answer {
     Said said;

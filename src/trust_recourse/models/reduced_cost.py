@@ -75,12 +75,13 @@ def fixed(
     c, g = np.concatenate(costs), np.concatenate(gains)
     if np.maximum.reduceat(g, first[:-1]).sum() < needed:
         return None
-    both, point = np.empty((2, len(costs)), np.int64), None
-    enough = needed + 2.0 * slack
-    multiplier, *prices = _native.best_multiplier(c, g, first, needed, enough, *both)
-    found = [
-        (p, start - first[:-1]) for p, start in zip(prices, both, strict=True) if p < incumbent
-    ]
+    below, above = np.empty((2, len(costs)), np.int64)
+    multiplier, _ = _native.best_multiplier(c, g, first, needed, below, above)
+    point, found = None, []
+    for start in (below, above):
+        cost = _native.mend_choice(c, g, first, needed + 2.0 * slack, start)
+        if cost < incumbent:
+            found.append((cost, start - first[:-1]))
     for cost, start in sorted(found, key=lambda each: each[0]):
         if accept(start):
             point, incumbent = start, cost
