@@ -244,3 +244,28 @@ def test_retrained_models_of_different_kinds_have_a_mean(classes, sums):
     (option,) = recourse.find(row, 0.5, survives=0.5).options
     asked = pd.DataFrame([option.x]).astype(float)
     assert all(each.predict_proba(asked)[0, 1] >= 0.5 for each in given)
+
+
+@pytest.mark.filterwarnings("ignore")  # few rounds, no interactions of several classes by default
+def test_an_ebm_of_several_classes_may_have_pairs():
+    glassbox = pytest.importorskip("interpret.glassbox", reason="interpret is not installed")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({name: rng.integers(0, 8, 300).astype(float) for name in "abc"})
+    risk = X.a * X.b + X.c + rng.normal(size=300)
+    y = (risk > 12).astype(int) + (risk > 25)
+    schema = Schema(tuple(Feature(name, "integer", lower=0, upper=7) for name in "abc"))
+    ebm = glassbox.ExplainableBoostingClassifier(
+        interactions=[("a", "b")], max_rounds=20, outer_bags=1, n_jobs=1, random_state=0
+    ).fit(X, y)
+    model = from_model(ebm, schema, X)
+    assert [len(each.pairs) for each in model.models] == [1, 1, 1]
+    rows = pd.DataFrame(product(range(8), repeat=3), columns=list("abc"), dtype=float)
+    p, x = ebm.predict_proba(rows)[:, 2], X[y == 0].iloc[0]
+    level = float(np.quantile(p, 0.9))
+    result = Recourse(ebm, schema, "l1", wanted=2).find(x, level)
+    scales = np.array([feature.scale for feature in schema])
+    costs = (np.abs(rows - x) / scales).sum(axis=1)
+    assert result.options[0].cost == pytest.approx(costs[p >= level].min())
+    certificate = result.certificate()
+    assert verify(certificate, model)
+    assert not forged(certificate, model)
