@@ -153,6 +153,16 @@ class LogOddsMargin(Kernel):
         width: float,
     ) -> None: ...
 
+class MixedSum(Kernel):
+    def __init__(
+        self,
+        kernels: Sequence[Kernel],
+        memory: _Ints,
+        by: _Floats,
+        rounding: float,
+        sizes: _Ints,
+    ) -> None: ...
+
 class Terms(Kernel):
     def __init__(self, numbers: _Floats, layout: _Ints) -> None: ...
 

@@ -242,10 +242,11 @@ def test_who_is_accepted_as_they_are_is_asked_to_last_too(lasting):
 
 def test_what_has_no_mean_is_refused():
     regression, trees = KINDS["regression"].fit(X, Y), KINDS["trees"].fit(X, Y)
+    forest = from_model(KINDS["forest"].fit(X, Y), SCHEMA)
     votes = PTMClassifier(n_clauses=4, epochs=1, link="vote", schema=SCHEMA).fit(X, Y)
     several = LogisticRegression().fit(X, X["b"] % 3)
     for models, words in (
-        ([from_model(regression, SCHEMA), from_model(trees, SCHEMA)], "expected all of one"),
+        ([from_model(regression, SCHEMA), forest], "expected all of one"),
         ([votes, votes], "link='vote'"),
         ([from_model(several, SCHEMA)] * 2, "3 classes"),
     ):

@@ -1,9 +1,9 @@
 """Random questions against enumeration: `make laws SECONDS=3600`, or `make laws SEED=7` for one.
 
-`--law trees`, once or more, asks for some of the laws alone: `machines`, `lines`, `tables`, `trees`
-and `pipelines` are small ones against enumeration, `knapsack` is the search for one choice a
-feature alone, over wide scales, `mip` trees of middle size against HiGHS, `answers` many of
-ordinary size that are shown to their library again, `service` extremes sent to a server,
+`--law trees`, once or more, asks for some of the laws alone: `machines`, `lines`, `tables`,
+`trees`, `mixtures` and `pipelines` are small ones against enumeration, `knapsack` is the search for
+one choice a feature alone, over wide scales, `mip` trees of middle size against HiGHS, `answers`
+many of ordinary size that are shown to their library again, `service` extremes sent to a server,
 `scalars` odd arguments. Every seed
 of a law is judged in a process of its own, forked from one that has loaded the packages and
 then emptied every cache: what a cache holds can hide a fault.
@@ -34,7 +34,7 @@ WARMING = range(2)  # seeds that load what a law needs
 FORK = multiprocessing.get_context("fork")
 LAWS = {  # and their modules
     "machines": "checks", "lines": "lines", "tables": "tables", "trees": "trees",
-    "classes": "classes", "knapsack": "knapsack",
+    "classes": "classes", "mixtures": "mixtures", "knapsack": "knapsack",
     "pipelines": "pipelines", "mip": "mip", "answers": "answers", "lasting": "lasting",
     "service": "service", "scalars": "scalars",
 }  # fmt: skip

@@ -10,6 +10,7 @@
 #include "sums/ensemble.hpp"
 #include "sums/layout.hpp"
 #include "sums/log_odds_margin.hpp"
+#include "sums/mixed_sum.hpp"
 #include "sums/primal.hpp"
 #include "sums/reduce.hpp"
 #include "sums/terms.hpp"
@@ -179,6 +180,18 @@ void make_margin(LogOddsMargin* self, const std::vector<const Kernel*>& kernels,
                              std::make_shared<const LogOddsMargin::Model>(std::move(model)));
 }
 
+void make_mixed(MixedSum* self, const std::vector<const Kernel*>& kernels, Ints memory, Doubles by,
+                double rounding, Ints sizes) {
+    check(kernels.size() == 2 && by.size() == 2, "expected tables and leaves, and a factor of each");
+    MixedSum::Model model{{by.data()[0], by.data()[1]}, rounding, {}, 0};
+    for (const i64 size : view(sizes)) {
+        model.first.push_back(model.cells);
+        model.cells += size;
+    }
+    new (self) MixedSum(parts_of(kernels, memory, i64(sizes.size())),
+                        std::make_shared<const MixedSum::Model>(std::move(model)));
+}
+
 }  // namespace
 
 void bind_trees(nb::module_& m) {
@@ -194,6 +207,9 @@ void bind_trees(nb::module_& m) {
         .def("__init__", &make_margin, nb::arg("kernels"), nb::arg("memory"), nb::arg("features"),
              nb::arg("sums"), nb::arg("classes"), nb::arg("own"), nb::arg("strongest"),
              nb::arg("rounding"), nb::arg("lowest"), nb::arg("width"));
+    nb::class_<MixedSum, Kernel>(m, "MixedSum", "Bounds on a sum of tables and of small terms.")
+        .def("__init__", &make_mixed, nb::arg("kernels"), nb::arg("memory"), nb::arg("by"),
+             nb::arg("rounding"), nb::arg("sizes"));
     nb::class_<PyForest>(m, "Forest", "The nodes of all trees of an ensemble.")
         .def(nb::init<Ints, Ints, Ints, Ints, Ints, Ints, Bools, Ints, Bools>(), nb::arg("gaps"),
              nb::arg("root"), nb::arg("feature"), nb::arg("left"), nb::arg("right"), nb::arg("cut"),

@@ -28,6 +28,7 @@ class Parts {
 
     i64 size() const { return i64(kernels_.size()); }
     Kernel& operator[](i64 i) { return *kernels_[i]; }
+    i64 begin(i64 i) const { return memory_[i]; }
 
     // Bounds on the number of part i; `looseness` is then that of its features.
     Bounds interval(i64 i, Span span, const double* memory) {

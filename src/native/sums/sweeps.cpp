@@ -132,12 +132,13 @@ void Sweeps::fill_gains(Span span, const double* h, double* gains) const {
             for (const auto& [cell, atom] : box_.cells(entry)) gains[cell] += h[atom];
 }
 
-Priced priced(const TermLayout& lay, Span span, std::span<const double> spend, const double* gains,
-              double price) {
+Priced priced(std::span<const i64> first, Span span, std::span<const double> spend,
+              const double* gains, double price) {
     Priced found{0.0, 0.0};
-    for (i64 f = 0; f < lay.d; ++f) {
+    const std::size_t d = first.size();
+    for (std::size_t f = 0; f < d; ++f) {
         double best = INF, its = 0.0;
-        for (i64 c = lay.first[f] + span[f]; c <= lay.first[f] + span[lay.d + f]; ++c) {
+        for (i64 c = first[f] + span[f]; c <= first[f] + span[d + f]; ++c) {
             if (!(spend[c] < INF)) continue;
             const double value = spend[c] - price * gains[c];
             if (value < best) {
@@ -153,17 +154,17 @@ Priced priced(const TermLayout& lay, Span span, std::span<const double> spend, c
 
 // The function of the price is concave and made of lines. The lines at two prices, one on either
 // side of the greatest value, meet at a price between them, which is tried next.
-double best_price(const TermLayout& lay, Span span, std::span<const double> spend,
+double best_price(std::span<const i64> first, Span span, std::span<const double> spend,
                   const double* gains, double needed, double price) {
     struct Line {
         double at, value, slope;
     };
-    const Priced free = priced(lay, span, spend, gains, 0.0);
+    const Priced free = priced(first, span, spend, gains, 0.0);
     Line left{0.0, free.total, needed - free.gain}, right{INF, 0.0, 0.0};
     double best = free.total, found = 0.0, at = price;
     if (left.slope <= 0.0) return 0.0;
     for (int step = 0; step < STEPS; ++step) {
-        const auto [total, gain] = priced(lay, span, spend, gains, at);
+        const auto [total, gain] = priced(first, span, spend, gains, at);
         const Line line{at, at * needed + total, needed - gain};
         if (line.value > best) {
             best = line.value;

@@ -73,14 +73,15 @@ class Sweeps {
 void clear_gains(const TermLayout& lay, Span span, double* gains);
 
 // The least sum over the features of spend - price * gain on the span, and the gains of that point.
+// The cells of feature f begin at first[f].
 struct Priced {
     double total, gain;
 };
-Priced priced(const TermLayout& lay, Span span, std::span<const double> spend, const double* gains,
-              double price);
+Priced priced(std::span<const i64> first, Span span, std::span<const double> spend,
+              const double* gains, double price);
 
 // The price at which price * needed + `priced` is greatest.
-double best_price(const TermLayout& lay, Span span, std::span<const double> spend,
+double best_price(std::span<const i64> first, Span span, std::span<const double> spend,
                   const double* gains, double needed, double price);
 
 }  // namespace trust

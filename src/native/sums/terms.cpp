@@ -94,7 +94,7 @@ double Terms::relaxation(Span span, i64 side, double level, std::span<const doub
         sweeps.sum_leaves(h);
         sweeps.fill_gains(span, h, gains);
         const double k = sweeps.sum_constants(sign).total;
-        const double best = best_price(lay_, span, spend, gains, level - base - k, price);
+        const double best = best_price(lay_.first, span, spend, gains, level - base - k, price);
         price = best > LEAST_PRICE ? best : std::max(0.5 * price, 2.0 * LEAST_PRICE);
         sweeps.sweep(sign, price, spend, turn % 2 == 0, h);
     }
@@ -213,7 +213,7 @@ class Climb {
             sweeps_.sweep(1.0, price, spend_, turn % 2 == 0, h_.data());
         sweeps_.fill_gains(span_, h_.data(), gains_.data());
         const double k = sweeps_.sum_constants(1.0).total;
-        const double total = priced(lay_, span_, spend_, gains_.data(), price).total;
+        const double total = priced(lay_.first, span_, spend_, gains_.data(), price).total;
         return price * (need_ - k) + total;
     }
 

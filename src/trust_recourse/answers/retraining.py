@@ -27,7 +27,7 @@ from trust_recourse.models.readers.read_model import READ_BY, ReadModel, as_read
 from trust_recourse.models.seam import Score
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.ensemble import SumModel
-from trust_recourse.models.sums.mean import mean_of_points, mean_of_trees
+from trust_recourse.models.sums.mean import MeanSum
 from trust_recourse.question import Survival
 from trust_recourse.search.survival import Judgement, judged, share_interval
 
@@ -134,11 +134,10 @@ def mean_of(models: Sequence[Any]) -> Any:
             f"survives: the models have {len(first.classes_)} classes, whose mean is no sum of "
             "theirs; it can be asked of two"
         )
-    if all(isinstance(each, SumModel) for each in models):
-        if len({each.link.logistic for each in models}) == 1:
-            return mean_of_trees(models)
-    elif all(isinstance(each, Additive) for each in models):
-        return mean_of_points(models)
+    if all(isinstance(each, (SumModel, Additive)) for each in models):
+        links = {isinstance(each, Additive) or each.link.logistic for each in models}
+        if len(links) == 1:
+            return MeanSum(models, links.pop())
     elif all(isinstance(each, (PTMClassifier, TMClassifier)) for each in models):
         if others := sorted({each.settings_["link"] for each in models} - {"logistic"}):
             raise ValueError(
@@ -148,8 +147,8 @@ def mean_of(models: Sequence[Any]) -> Any:
         return MeanMachine([each.machine_ for each in models])
     kinds = sorted({type(each).__name__ for each in models})
     raise ValueError(
-        f"bootstraps: given models of the kinds {', '.join(kinds)}; expected all of one: trees, "
-        "points and slopes, or machines with the logistic link"
+        f"bootstraps: given models of the kinds {', '.join(kinds)}; expected all of one: sums of "
+        "trees, points and slopes with a logistic link, forests, or machines with that link"
     )
 
 

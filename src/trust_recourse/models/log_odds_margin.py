@@ -27,7 +27,7 @@ from trust_recourse.io.arrays import Cells, Floats, Ints
 from trust_recourse.models.grid import Grid
 from trust_recourse.models.kernel import Kernel
 from trust_recourse.models.regridding import CheapestOnCells
-from trust_recourse.models.scores import BoundedSum, Fewer, Scores
+from trust_recourse.models.scores import Asked, BoundedSum, Fewer, Scores
 from trust_recourse.models.seam import Score
 from trust_recourse.models.subproblem import Candidates, Condition, Reduction
 
@@ -270,7 +270,7 @@ class ProvedMargin(SumsMargin):
         """What the tangent leaves."""
         del related
         needed = float(self.kernel.lead(np.array(condition.low)))
-        if condition.side < 0 or not math.isfinite(needed):
+        if condition.side < 0 or not math.isfinite(needed) or not self.bank.followed:
             return None
         on = CheapestOnCells(features, self.grid.sizes)
         (q,) = self.tangents
@@ -294,16 +294,16 @@ class _Look:
         deadline: float,
     ) -> None:
         self.score, self.bank, self.on, self.accept = score, bank, on, accept
-        self.deadline = deadline
+        self.deadline, self.every = deadline, frozenset(range(len(bank.grid.sizes)))
         self.taken: Ints | None = None
         self.refused: Ints | None = None
 
     def at(self, q: Floats, needed: float, incumbent: float) -> Fewer | None:
         """What the tangent at some shares leaves."""
         weights, above = tangent_at(q, self.score.wanted, self.score.strongest)
-        return self.bank.fewer(
-            weights, needed + above, self.on.costs, incumbent, self._take, self.deadline
-        )
+        costs, needed = self.on.costs, needed + above
+        asked = Asked(costs, needed, incumbent, self._take, self.deadline, related=self.every)
+        return self.bank.fewer(weights, asked)
 
     def _take(self, at: Ints) -> bool:
         if self.accept(self.on.codes(at)):

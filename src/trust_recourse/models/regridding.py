@@ -83,9 +83,29 @@ class Weighted:
     function: Callable[[Cells], Floats]
     weights: Floats
 
+    @classmethod
+    def of(cls, function: Callable[[Cells], Floats], weights: Floats) -> Callable[[Cells], Floats]:
+        """The same; of a column alone just that."""
+        alone = np.count_nonzero(weights) == 1 and weights.max() == 1.0
+        if alone and isinstance(function, Columns) and len(function.functions) == len(weights):
+            return Columns((function.functions[int(weights.argmax())],))
+        return cls(function, weights)
+
     def __call__(self, cells: Cells) -> Floats:
         """A single column."""
         return np.asarray(self.function(cells) @ self.weights)[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class AtCodes:
+    """A function of rows of codes, asked by the places of codes among those listed."""
+
+    function: Callable[[Floats], Floats]
+    codes: tuple[Floats, ...]
+
+    def __call__(self, cells: Cells) -> Floats:
+        """At rows of places."""
+        return self.function(np.column_stack([of[cells[:, f]] for f, of in enumerate(self.codes)]))
 
 
 class CheapestOnCells:

@@ -25,6 +25,25 @@ class BoundedSum(NamedTuple):
     width: float
 
 
+class Asked(NamedTuple):
+    """That side · a sum reaches a level, and not another, at no more than the incumbent's cost.
+
+    `costs` are those of the cells in one row, ∞ where there is no candidate. A point is a cell of
+    each feature, numbered in that row; `accept` says whether it is an answer. Within `slack` of a
+    level a sum may or may not count. Cells of related features are not merged.
+    """
+
+    costs: Floats
+    needed: float
+    incumbent: float
+    accept: Callable[[Ints], bool]
+    deadline: float = math.inf
+    side: int = 1
+    most: float = math.inf
+    slack: float = 0.0
+    related: frozenset[int] = frozenset()
+
+
 class Fewer(NamedTuple):
     """What a tangent leaves of the cells: see `Scores.fewer`."""
 
@@ -58,6 +77,11 @@ class Scores(ABC):
     def on(self, kept: Sequence[Ints]) -> Scores:
         """The same on these cells of each feature alone, numbered again."""
 
+    @property
+    def followed(self) -> bool:
+        """Whether a checker follows the steps by which it is reduced."""
+        return True
+
     @abstractmethod
     def part(self) -> BoundedSum:
         """Bounds of a single sum."""
@@ -69,30 +93,21 @@ class Scores(ABC):
         """
         return [self.weighted(each).part() for each in np.eye(self.many)], wanted
 
-    def fewer(
-        self,
-        weights: Floats,
-        needed: float,
-        costs: Floats,
-        incumbent: float,
-        accept: Callable[[Ints], bool],
-        deadline: float,
-    ) -> Fewer | None:
-        """The cells in which the weighted sum may be what is needed at the incumbent's cost.
+    def fewer(self, weights: Floats, asked: Asked) -> Fewer | None:
+        """The cells in which the weighted sum may be what is asked for.
 
-        `costs` are those of the cells in one row, ∞ where there is no candidate. Of a feature's
-        cells only what is too dear may go. A `point` is a cell of each feature, numbered in one
-        row, that `accept` takes. The bound is ∞ where nothing is enough. None: nothing is gained.
-
-        By the best multiplier of the tangent's relaxation of all cells, if no more is known.
+        Of a feature's cells only what is too dear may go. The bound is ∞ where nothing is enough.
+        None: nothing is gained. By the best multiplier of the relaxation of all cells, if no more
+        is known.
         """
-        del deadline
+        costs, needed = asked.costs, asked.needed
         sizes, first = self.grid.sizes, self.grid.first_cell
         kernel, offset, width = self.weighted(weights).part()
         gains = np.zeros(len(costs) + 1)
         span = np.concatenate([np.zeros_like(sizes), sizes - 1]).astype(np.int64)
+        memory = kernel.memory.copy()
         short = kernel.native.relaxation(
-            span, 1, (needed - offset) / width, costs, math.inf, gains, kernel.memory.copy()
+            span, 1, (needed - offset) / width, costs, math.inf, gains, memory
         )
         there = [np.flatnonzero(np.isfinite(of)) for of in np.split(costs, first[1:])]
         price = [of[k] for of, k in zip(np.split(costs, first[1:]), there, strict=True)]
@@ -105,10 +120,13 @@ class Scores(ABC):
         def taken(at: Ints) -> Ints:
             return np.array([f + of[k] for f, of, k in zip(first, there, at, strict=True)])
 
-        found = fixed(price, each, short - slack, slack, incumbent, lambda at: accept(taken(at)))
+        found = fixed(
+            price, each, short - slack, slack, asked.incumbent, lambda at: asked.accept(taken(at))
+        )
         if found is None:
             return None
         kept = [of[k] for of, k in zip(there, found.kept, strict=True)]
         point = None if found.point is None else taken(found.point)
-        steps = [(found.multiplier / width, np.empty(0))]  # per unit of the sum
+        _, h = kernel.told(np.empty(0), memory[None], there)
+        steps = [(found.multiplier / width, h[0])]  # per unit of the sum
         return Fewer(kept, found.room, found.bound, point, steps)

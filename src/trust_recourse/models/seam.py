@@ -201,22 +201,6 @@ class Score(ABC):
         return *((low, high) if self.rises else (high, low)), told[:, 2:]
 
 
-class ListedScore(Score):
-    """A score of codes, which cells do not tell: only that of listed values has a kernel."""
-
-    lists = True
-
-    def at(self, cells: Cells) -> Floats:
-        """It is not one and the same on a cell."""
-        del cells
-        raise TypeError("cells do not tell the score of a model with slopes; ask it by `at_codes`")
-
-    def confidence(self, number: Floats) -> Floats:
-        """It has no kernel but that of listed values."""
-        del number
-        raise TypeError("a model with slopes has no kernel; its score of listed values has one")
-
-
 class CellModel(Protocol):
     """A model that is constant on products of cells and can bound itself on boxes of them."""
 

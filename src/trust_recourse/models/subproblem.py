@@ -57,7 +57,8 @@ class Reduction(NamedTuple):
     """A smaller question: fewer candidates, and a score of them on a grid of its own.
 
     `codes` are those of a good answer, if one was found on the way. `steps` are a multiplier and a
-    function each, of the kind that the model's reader of certificates takes, by which cells went.
+    function each, of the kind that the model's reader of certificates takes, by which cells went;
+    None where it would not follow them.
     No answer that the incumbent leaves costs less than the bound, before the root; it is more than
     the incumbent where there is none.
     """
@@ -65,7 +66,7 @@ class Reduction(NamedTuple):
     features: Sequence[Candidates]
     score: Score
     codes: Floats | None = None
-    steps: Sequence[tuple[float, Floats]] = ()
+    steps: Sequence[tuple[float, Floats]] | None = ()
     bound: float = 0.0
 
 

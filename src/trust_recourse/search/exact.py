@@ -358,14 +358,15 @@ class Exact:
         """
         added = self.problem.cost.before_root(lower_bound)
         fewer = self.asked.reduced(self.listed, added) if added > 0 else None
-        within = fewer or self.listed
+        within = self.listed if fewer is None or fewer.steps is None else fewer
         search = self._search(within)
         accept = self._accept(search, [])
         tree = search.prove(*self.asked.interval(within.score), added, accept)
         cells = [each.cells.astype(np.int64) for each in within.features]
         price, functions = within.score.kernel.told(tree.price, tree.memory, cells)
         tree = tree._replace(price=price, memory=functions)
-        return Traced(tuple(each.codes for each in within.features), tree, tuple(within.steps))
+        codes = tuple(each.codes for each in within.features)
+        return Traced(codes, tree, tuple(within.steps or ()))
 
     # ------------------------------------------------------------ what is known of a question
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from trust_recourse import Feature, Recourse, Schema
+from trust_recourse.models.scores import Asked
 from trust_recourse.models.sums import reduce
 from trust_recourse.models.sums.layout import LeafLists, Leaves, layout
 
@@ -73,8 +74,7 @@ def test_time_that_is_up_leaves_no_time_for_the_program(monkeypatch):
     allowed = np.array([[1, 0, 1, 1], [0, 1, 1, 1], [1, 1, 1, 0], [1, 1, 0, 1]], bool)
     leaves, sizes = Leaves(np.array([0, 0, 1, 1]), np.array([0.0, 1.0, 0.0, 1.0]), allowed), [2, 2]
     whole = LeafLists(leaves.value, layout(leaves, np.array(sizes)))
-    costs, asked = np.array([0.0, 1.0, 0.0, 2.0]), reduce.Asked(1, 1.5, 9.0, 0.0)
-    question = whole, costs, asked, np.inf, frozenset(), lambda _: True
+    asked = Asked(np.array([0.0, 1.0, 0.0, 2.0]), 1.5, np.inf, lambda _: True, most=9.0)
     calls = []
 
     def linprog(*_, **__):
@@ -84,7 +84,7 @@ def test_time_that_is_up_leaves_no_time_for_the_program(monkeypatch):
     monkeypatch.setattr("scipy.optimize.linprog", linprog)  # which it loads when it asks
     monkeypatch.setattr(reduce, "SMALL", -1)  # so that the program is asked however little is left
     monkeypatch.setattr(reduce, "FEW", 2.0)
-    assert reduce.reduced_leaves(*question, deadline=0.0) is not None
+    assert reduce.reduced_leaves(whole, asked._replace(deadline=0.0)) is not None
     assert not calls
-    assert reduce.reduced_leaves(*question) is not None
+    assert reduce.reduced_leaves(whole, asked) is not None
     assert calls

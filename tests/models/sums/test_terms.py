@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from trust_recourse import Cost, Feature, Recourse, Schema
 from trust_recourse.models import Additive, from_model
+from trust_recourse.models.scores import Asked
 from trust_recourse.models.sums import reduce, score
 from trust_recourse.models.sums.layout import LeafLists, Leaves, layout
 from trust_recourse.testing import _check_box, check_cell_model
@@ -209,8 +210,7 @@ def stumps(seed):
 def test_a_reduction_leaves_the_cheapest_and_something_to_search(seed):
     leaves, costs, need = stumps(seed)
     whole = LeafLists(leaves.value, layout(leaves, np.array([4, 4, 4])))
-    asked = reduce.Asked(1, need, math.inf, 0.0)
-    found = reduce.reduced_leaves(whole, costs, asked, math.inf, frozenset(), lambda _: True)
+    found = reduce.reduced_leaves(whole, Asked(costs, need, math.inf, lambda _: True))
     points = [at + 4 * np.arange(3) for at in itertools.product(range(4), repeat=3)]
     enough = [
         at for at in points

@@ -113,8 +113,6 @@ def _several(model: Any, schema: Schema, classes: Any) -> tuple[ClassSums, Model
         one.term_scores_ = [np.asarray(scores)[..., k] for scores in model.term_scores_]
         found, columns = read(one, schema)
         assert isinstance(found, Additive)
-        if found.pairs:
-            raise UnreadableError("an EBM of several classes with pairs; learn it without")
         made.append(found)
     return ClassSums(tuple(made), classes), columns
 

@@ -15,8 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse import _native
-from trust_recourse.io.arrays import Cells, Floats, Ints
+from trust_recourse.io.arrays import Floats
 from trust_recourse.io.files import FileError
 from trust_recourse.models import model_file
 from trust_recourse.models.attribution import Attribution, Words
@@ -45,9 +44,8 @@ class Additive:
 
     `edges` are the ascending last values of each ordered column's cells but the last, and none for
     a category; `points` are those of each cell, a missing value's last. `slopes`, of numbers alone,
-    are points per unit: a value x in a cell has its points + its slope · x. `pairs`, beside which
-    there are no slopes, are tables of the points of two columns together. The more points, the
-    likelier is `classes[1]`.
+    are points per unit: a value x in a cell has its points + its slope · x. `pairs` are tables of
+    the points of two columns together. The more points, the likelier is `classes[1]`.
 
     >>> from trust_recourse.schema import Feature
     >>> debts = Schema((Feature("owed", "integer", lower=0, upper=40),))
@@ -81,8 +79,6 @@ class Additive:
         self._check()
         self._check_pairs()
         self.sloped = tuple(f for f, each in enumerate(self.slopes) if each.any())
-        if self.sloped and self.pairs:
-            raise ValueError("slopes and pairs: given both, expected one of them")
 
     @property
     def family(self) -> str:
@@ -207,32 +203,14 @@ class Additive:
 
     def total(self, codes: Floats) -> Floats:
         """The sum of all points at rows of codes."""
-        cells = self.grid.cells(codes)
-        if self.pairs:
-            return self.sum.at(cells)[:, 0]
-        return np.asarray(self._sums(codes, cells)[0])
-
-    def _sums(self, codes: Floats, cells: Cells) -> Floats:
-        """The sum of all points at rows of codes, one after another, and that of their sizes."""
-        found = np.empty((2, len(codes)))
-        codes = np.ascontiguousarray(codes, float)
-        first = self.grid.first_cell
-        _native.add_up_points(codes, cells, first, *self._row, self.base, found)
-        return found
-
-    def each(self, codes: Floats, cells: Cells) -> Floats:
-        """The points of every feature at rows of codes, which lie in these cells."""
-        return self.worth_at(self.grid.first_cell + cells, codes)
-
-    def worth_at(self, at: Cells | Ints, codes: Floats) -> Floats:
-        """The points of codes in these cells, which are numbered in one row."""
-        points, slopes = self._row
-        return np.asarray(points[at] + slopes[at] * np.where(np.isnan(codes), 0.0, codes))
+        return self.sum.at_codes(codes)[:, 0]
 
     @cached_property
     def sum(self) -> Sum:
-        """The points and pairs on cells; slopes are none of it."""
-        return Sum(self.grid, np.array([self.base]), self._row[0][None], self.pairs)
+        """The points, slopes and pairs on cells."""
+        slopes = np.concatenate(self.slopes)[None] if self.sloped else None
+        points, pairs = np.concatenate(self.points)[None], (self.pairs,) if self.pairs else ()
+        return Sum(self.grid, np.array([self.base]), points, slopes, pairs)
 
     @cached_property
     def _kernel(self) -> SumKernel:
@@ -248,16 +226,10 @@ class Additive:
         A sum of n terms is off by n roundings of their size at most, and the logistic function is a
         quarter as steep at most; terms that were scaled before have a few roundings more.
         """
-        if self.pairs:
-            terms = np.abs(self.sum.terms(self.grid.cells(codes)))
-            return np.asarray((len(terms) + 3) * 2.0**-52 * terms.sum(axis=0) + 2.0**-50)
-        many = (len(self.points) + 3) * 2.0**-51
-        return np.asarray(many * self._sums(codes, self.grid.cells(codes))[1] + 2.0**-50)
-
-    @cached_property
-    def _row(self) -> tuple[Floats, Floats]:
-        """The points of all cells in one row, and their slopes."""
-        return np.concatenate(self.points), np.concatenate(self.slopes)
+        cells = self.grid.cells(codes)
+        size, many = self.sum.added(codes, cells)[0, 1], len(self.points) + len(self.pairs) + 3
+        size = size + sum(np.abs(pair.at(cells)) for pair in self.pairs)
+        return np.asarray(many * 2.0**-51 * size + 2.0**-50)
 
     def terms_at(self, codes: Floats) -> set[int] | None:
         """Which terms rows of codes are sums of, by number; None where pairs make them many."""
@@ -265,17 +237,13 @@ class Additive:
             return None
         return set((self.grid.first_cell + self.grid.cells(codes)).ravel().tolist())
 
-    def worth(self, f: int, codes: Floats) -> Floats:
-        """The points of one feature's codes."""
-        return self.worth_at(self.grid.first_cell[f] + self.grid.cells_in(f, codes), codes)
-
     def score_of(self, wanted: int) -> Score:
         """The confidence of the class at this position of `classes_`, and bounds on it."""
         from trust_recourse.models.sums.score import SumScore
-        from trust_recourse.models.sums.sloped import SlopedScore
+        from trust_recourse.models.sums.sloped import SlopedSum
 
         if self.sloped:
-            return SlopedScore(self, wanted)
+            return SlopedSum(self, self.sum, self.sum.at_codes, wanted)
         return SumScore(self, self.sum, wanted, self._kernel)
 
     def parts_of(self, wanted: int) -> Attribution:

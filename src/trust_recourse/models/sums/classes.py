@@ -18,11 +18,10 @@ from trust_recourse.models.attribution import Attribution
 from trust_recourse.models.grid import Grid
 from trust_recourse.models.log_odds_margin import SumsMargin, softmax
 from trust_recourse.models.readers.columns import UnreadableError
-from trust_recourse.models.regridding import Columns, Regridded, common, rows_of, within
+from trust_recourse.models.regridding import common
 from trust_recourse.models.seam import Score
 from trust_recourse.models.sums.additive import Additive
 from trust_recourse.models.sums.ensemble import Link, SumModel, Tree
-from trust_recourse.models.sums.layout import Leaves
 from trust_recourse.models.sums.sum import Sum
 from trust_recourse.question import decided
 from trust_recourse.schema import Schema
@@ -37,7 +36,7 @@ class ClassSums:
 
     family: ClassVar[str] = "classes"  # by which a checker of certificates knows how to read it
 
-    models: tuple[SumModel | Additive, ...]  # all of one kind
+    models: tuple[SumModel | Additive, ...]
     classes_: NDArray[Any]
     softmax: bool = True
     decision_threshold_: float | None = None
@@ -71,7 +70,9 @@ class ClassSums:
     @cached_property
     def sum(self) -> Sum:
         """The sums on the one grid."""
-        return _sum(self)
+        return Sum.joined(
+            [of.mean_sum if isinstance(of, SumModel) else of.sum for of in self.models]
+        )
 
     def totals(self, codes: Floats) -> Floats:
         """The sum of each class at rows of codes."""
@@ -96,9 +97,9 @@ class ClassSums:
 
     def _lead(self, wanted: int, strongest: bool) -> Score:
         if self.sloped:
-            from trust_recourse.models.sums.sloped_classes import SlopedMargin
+            from trust_recourse.models.sums.sloped import SlopedMargin
 
-            return SlopedMargin(self, wanted, strongest)
+            return SlopedMargin(self.sum, self.totals, wanted, strongest)
         return SumsMargin(self.sum, wanted, strongest)
 
     def parts_of(self, wanted: int) -> Attribution:
@@ -109,7 +110,9 @@ class ClassSums:
             return self.models[wanted].parts_of(1)
         each = tuple(model.parts_of(1) for model in self.models)
         names = tuple(map(str, self.classes_.tolist()))
-        words = MARGIN._replace(term=each[0].words.term, terms=each[0].words.terms)
+        words = MARGIN
+        if len({of.words.term for of in each}) == 1:
+            words = MARGIN._replace(term=each[0].words.term, terms=each[0].words.terms)
         return MarginAttribution(self.grid, words, 0.0, 1.0, each, wanted, names)
 
     def apart(self, codes: Floats) -> Floats:
@@ -117,8 +120,8 @@ class ClassSums:
         if not self.softmax:
             return np.full(len(codes), 2.0**-48)
         size = np.abs(self.totals(codes)).max(axis=1) + 8.0
-        kind = getattr(self.models[0], "arithmetic", "float64")
-        many = 8.0 * len(self.models) * float(np.finfo(kind).eps)
+        kinds = (getattr(model, "arithmetic", "float64") for model in self.models)
+        many = 8.0 * len(self.models) * max(float(np.finfo(kind).eps) for kind in kinds)
         terms = sum(model.apart(codes) for model in self.models)
         return np.asarray(many * size + 4.0 * terms)
 
@@ -180,33 +183,3 @@ def summed(
     each = zip(trees, bases, strict=True)
     models = (SumModel(schema, rest, tuple(of), base, link, arithmetic) for of, base in each)
     return ClassSums(tuple(models), classes, softmax)
-
-
-# ---------------------------------------------------------------- on one grid
-
-
-def _sum(model: ClassSums) -> Sum:
-    """The sums on the one grid."""
-    grid = model.grid
-    own = [rows_of(each.grid, within(grid, each.grid)) for each in model.models]
-    trees = [each for each in model.models if isinstance(each, SumModel)]
-    if not trees:
-        cards = [each for each in model.models if isinstance(each, Additive)]
-        points = [np.concatenate(of.points)[at] for of, at in zip(cards, own, strict=True)]
-        return Sum(grid, np.array([of.base for of in cards]), np.array(points))
-    leaves = [
-        Leaves(of.leaves.term, of.share * of.leaves.value, of.leaves.allowed[:, at])
-        for of, at in zip(trees, own, strict=True)
-    ]
-    return Sum(
-        grid,
-        np.array([of.share * of.base for of in trees]),
-        leaves=tuple(leaves),
-        error=np.array([of.share * of.rounding for of in trees]),
-        own=Columns(
-            tuple(
-                Regridded.on(of.mean_at, of.grid, grid, at)
-                for of, at in zip(trees, own, strict=True)
-            )
-        ),
-    )

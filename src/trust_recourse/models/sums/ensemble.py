@@ -299,16 +299,19 @@ class SumModel:
         """The same over the link's divisor."""
         return self.at(cells) / self.link.divisor
 
-    @property
-    def share(self) -> float:
-        """What a leaf counts in that."""
-        return 1.0 / self.link.divisor
-
     @cached_property
     def sum(self) -> Sum:
         """The leaves on cells, with the library's own sum."""
         base, error = np.array([self.base]), np.array([self.rounding])
         return Sum(self.grid, base, leaves=(self.leaves,), error=error, own=Columns((self.at,)))
+
+    @property
+    def mean_sum(self) -> Sum:
+        """The same over the link's divisor."""
+        share, own = 1.0 / self.link.divisor, Columns((self.mean_at,))
+        leaves = self.leaves._replace(value=share * self.leaves.value)
+        base, error = np.array([share * self.base]), np.array([share * self.rounding])
+        return Sum(self.grid, base, leaves=(leaves,), error=error, own=own)
 
     def exact_at(self, cells: Cells) -> Floats:
         """The sum of the stored numbers at rows of cells, rounded once."""

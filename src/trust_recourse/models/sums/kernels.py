@@ -149,3 +149,36 @@ class Terms(SumKernel):
         return price / self.width, told(
             self.layout, memory[:, 1 : 1 + int(self.layout[H])], cells
         ) * self.width
+
+
+class Mixed(SumKernel):
+    """The kernel of a sum of both: tables of one and two features, and lists of leaves."""
+
+    def __init__(self, sizes: Ints, tables: Tables, leaves: Terms, base: float) -> None:
+        self.parts, self.sizes = (tables, leaves), sizes
+        self.width = tables.width + leaves.width
+        self.by = np.array([tables.width, leaves.width]) / self.width
+        self.base, self.error = base, leaves.error
+        self.lowest = tables.lowest + leaves.lowest - leaves.origin * leaves.width
+        size = sum(abs(each) for each in (base, tables.lowest, leaves.lowest)) / self.width
+        self.more = 2.0**-48 * (1.0 + size)  # rounding besides that of the parts
+        self.rounding = self.more + float(self.by @ [tables.rounding, leaves.rounding])
+        self.memory = np.concatenate([[0.0], tables.memory, leaves.memory])
+        self.begins = np.array([1, 1 + len(tables.memory)])
+
+    @property
+    def size(self) -> int:
+        """That of both parts together."""
+        return sum(part.size for part in self.parts)
+
+    @cached_property
+    def native(self) -> _native.MixedSum:
+        """The compiled bounds, from those of the parts."""
+        kernels = [part.native for part in self.parts]
+        return _native.MixedSum(kernels, self.begins, self.by, self.more, self.sizes)
+
+    def told(self, price: Floats, memory: Floats, cells: Sequence[Ints]) -> tuple[Floats, Floats]:
+        """Prices per unit of the sum, and the h of the tables' atoms and of the leaves'."""
+        each = zip(self.parts, np.split(memory, self.begins, axis=1)[1:], strict=True)
+        h = [part.told(price, np.ascontiguousarray(of), cells)[1] for part, of in each]
+        return price / self.width, np.concatenate(h, axis=1)

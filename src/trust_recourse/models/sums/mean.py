@@ -8,51 +8,52 @@ a calibrator makes of them comes after, so it is left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from trust_recourse.models.regridding import common, within
+from trust_recourse.io.arrays import Floats
+from trust_recourse.models.log_odds_margin import logistic
+from trust_recourse.models.seam import Score, of_class
 from trust_recourse.models.sums.additive import Additive
-from trust_recourse.models.sums.dense_tables import Pair
-from trust_recourse.models.sums.ensemble import Link, SumModel, Tree
+from trust_recourse.models.sums.ensemble import SumModel
+from trust_recourse.models.sums.score import SumScore
+from trust_recourse.models.sums.sloped import SlopedSum
+from trust_recourse.models.sums.sum import Sum
 
 
-def mean_of_trees(models: Sequence[SumModel]) -> SumModel:
-    """The mean score of sums of trees, as one sum."""
-    first, many = models[0], len(models)
-    shares = [model.link.scale / model.link.divisor / many for model in models]
-    each = [*zip(models, shares, strict=True)]
-    trees = (_scaled(tree, share) for model, share in each for tree in model.trees)
-    base = sum(share * model.base for model, share in each)
-    return SumModel(
-        first.schema_, first.classes_, tuple(trees), base, Link(first.link.logistic), "float64"
-    )
+@dataclass(frozen=True, eq=False)
+class MeanSum:
+    """The mean of models of two classes, of trees and of points, all logistic or none of them."""
 
+    models: Sequence[SumModel | Additive]
+    logistic: bool
 
-def _scaled(tree: Tree, share: float) -> Tree:
-    return replace(tree, value=share * tree.value)
+    def confidence(self, total: Floats, wanted: int) -> Floats:
+        """The confidence of one of the classes, of mean sums."""
+        return of_class(logistic(total) if self.logistic else total, wanted)
 
+    def score_of(self, wanted: int) -> Score:
+        """The confidence of the class at this position, and bounds on it."""
+        if self.sum.slopes is None:
+            return SumScore(self, self.sum, wanted)
+        return SlopedSum(self, self.sum, self.totals, wanted)
 
-def mean_of_points(models: Sequence[Additive]) -> Additive:
-    """The mean score of tables of points and slopes, as one, on the cells of all of them."""
-    first, many = models[0], len(models)
-    schema, d = first.schema_, len(first.schema_)
-    grid = common([model.grid for model in models])
-    cells = [within(grid, model.grid) for model in models]
-    each = [*zip(models, cells, strict=True)]
-    points = [np.mean([model.points[f][at[f]] for model, at in each], axis=0) for f in range(d)]
-    slopes = [np.mean([model.slopes[f][at[f]] for model, at in each], axis=0) for f in range(d)]
-    pairs = [
-        Pair(
-            pair.features,
-            (pair.bins[0][at[pair.features[0]]], pair.bins[1][at[pair.features[1]]]),
-            pair.table / many,
-        )
-        for model, at in each
-        for pair in model.pairs
-    ]
-    base = sum(model.base for model in models) / many
-    return Additive(
-        schema, grid.edges, points, slopes=slopes, pairs=pairs, base=base, classes=first.classes_
-    )
+    def totals(self, codes: Floats) -> Floats:
+        """The mean sum at rows of codes, (n, 1)."""
+        each = [of.sum.at_codes(codes)[:, 0] for of in self.models]
+        return np.column_stack([np.column_stack(each) @ self._weights])
+
+    @property
+    def _weights(self) -> Floats:
+        shares = [
+            of.link.scale / of.link.divisor if isinstance(of, SumModel) else 1.0
+            for of in self.models
+        ]
+        return np.array(shares) / len(self.models)
+
+    @cached_property
+    def sum(self) -> Sum:
+        """All sums side by side, each times its weight."""
+        return Sum.joined([of.sum for of in self.models]).weighted(self._weights)

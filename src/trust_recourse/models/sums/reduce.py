@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -25,6 +24,7 @@ from trust_recourse import _native
 from trust_recourse.io.arrays import Bools, Floats, Ints
 from trust_recourse.models.grid import Grid
 from trust_recourse.models.reduced_cost import excess_of, limit_of
+from trust_recourse.models.scores import Asked
 from trust_recourse.models.sums.dense_tables import atoms_of
 from trust_recourse.models.sums.kernels import Tables
 from trust_recourse.models.sums.layout import FIRST, TERM_LEAF, D, H, LeafLists, T, compact
@@ -59,36 +59,18 @@ class Reduced(NamedTuple):
     base: float = 0.0  # of the terms that became constant
 
 
-class Asked(NamedTuple):
-    """That side · the sum lies between two ends; within `slack` of them it may or may not count."""
-
-    side: int
-    need: float
-    most: float
-    slack: float
-
-
 def reduced_leaves(
-    whole: LeafLists,
-    costs: Floats,
-    asked: Asked,
-    incumbent: float,
-    related: frozenset[int],
-    accept: Callable[[Ints], bool],
-    deadline: float = math.inf,
-    multiplier: float = 0.0,
-    h: Floats | None = None,
+    whole: LeafLists, asked: Asked, multiplier: float = 0.0, h: Floats | None = None
 ) -> Reduced | None:
     """Fewer cells, with the same cheapest points that may be what is asked for.
 
-    `costs` are those of the cells in one row, ∞ where there is no candidate; what costs more than
-    the incumbent does not matter. Cells of related features are not merged. Sweeps come first, and
-    where they no longer pay the LP. They begin with a multiplier and h where some are known. None
-    if nothing is left to search.
+    What costs more than the incumbent does not matter. Sweeps come first, and where they no longer
+    pay the LP. They begin with a multiplier and h where some are known. None if nothing is left to
+    search.
     """
-    problem = _Problem(whole, costs, asked, related, deadline, multiplier, h)
+    problem = _Problem(whole, asked, multiplier, h)
     steps: list[Step] = []
-    point, by_lp = None, False
+    point, incumbent, by_lp = None, asked.incumbent, False
     for turn in range(ROUNDS):
         if (turn and problem.late) or not problem.many:
             break
@@ -97,8 +79,8 @@ def reduced_leaves(
         bound, excess = problem.bound()
         hopeless = bound > problem.dearest  # nothing is enough, whatever it costs
         better = None if hopeless or bound > incumbent else problem.repaired(weights)
-        if better is not None and (cost := float(costs[better].sum())) < incumbent:
-            point, incumbent = (better, cost) if accept(better) else (point, incumbent)
+        if better is not None and (cost := float(asked.costs[better].sum())) < incumbent:
+            point, incumbent = (better, cost) if asked.accept(better) else (point, incumbent)
         limit = limit_of(incumbent)
         stay = bound + excess <= limit
         over = hopeless or not np.logical_or.reduceat(stay, problem.first).all()
@@ -113,23 +95,15 @@ def reduced_leaves(
     return problem.left(steps, point, bound, room) if problem.many else None
 
 
-def reduced_tables(
-    kernel: Tables,
-    grid: Grid,
-    costs: Floats,
-    asked: Asked,
-    incumbent: float,
-    accept: Callable[[Ints], bool],
-    deadline: float = math.inf,
-) -> Reduced:
+def reduced_tables(kernel: Tables, grid: Grid, asked: Asked) -> Reduced:
     """The same of tables, which is asked for in numbers of their kernel.
 
     An incumbent is looked for first: it ends the sweeps early.
     """
-    sizes, first = grid.sizes, grid.first_cell
-    cells, steps, point = np.isfinite(costs), [], None
-    enough = asked.need + asked.slack, asked.most - asked.slack
-    level = asked.need if asked.side > 0 else 1.0 + asked.need
+    sizes, first, costs = grid.sizes, grid.first_cell, asked.costs
+    cells, steps, point, incumbent = np.isfinite(costs), [], None, asked.incumbent
+    enough = asked.needed + asked.slack, asked.most - asked.slack
+    level = asked.needed if asked.side > 0 else 1.0 + asked.needed
     memory, gains = kernel.memory.copy(), np.empty(len(costs) + 1)
     span = np.concatenate([np.zeros_like(sizes), sizes - 1])
     start = _cheapest(costs, first, sizes)
@@ -137,7 +111,7 @@ def reduced_tables(
         spend = np.where(cells, costs, np.inf)
         better = start.copy()
         cost = kernel.native.primal(spend, better, asked.side, *enough)
-        if cost < incumbent and accept(first + better):
+        if cost < incumbent and asked.accept(first + better):
             point, incumbent = first + better, cost
         limit = limit_of(incumbent)
         needed = kernel.native.relaxation(span, asked.side, level, spend, limit, gains, memory)
@@ -150,7 +124,7 @@ def reduced_tables(
             break
         cells = cells & ~gone
         start = _cheapest(np.where(cells, excess, np.inf), first, sizes)
-        if gone.sum() <= FEW_OF_TABLES * cells.sum() or time.monotonic() > deadline:
+        if gone.sum() <= FEW_OF_TABLES * cells.sum() or time.monotonic() > asked.deadline:
             break
     kept, given = (_by_feature(of, first) for of in (cells, np.isfinite(costs)))
     multiplier, h = steps[-1]
@@ -174,27 +148,18 @@ def _cheapest(costs: Floats, first: Ints, sizes: Ints) -> Ints:
 class _Problem:
     """The sum with costs and a target, on the cells that are left."""
 
-    def __init__(
-        self,
-        whole: LeafLists,
-        costs: Floats,
-        asked: Asked,
-        related: frozenset[int],
-        deadline: float,
-        multiplier: float,
-        h: Floats | None,
-    ) -> None:
-        self.deadline, self.side = deadline, asked.side
+    def __init__(self, whole: LeafLists, asked: Asked, multiplier: float, h: Floats | None) -> None:
+        self.deadline, self.side = asked.deadline, asked.side
         self.values, self.layout = asked.side * whole.values, whole.layout
-        self.need, self.most, self.slack = asked.need, asked.most, asked.slack
+        self.need, self.most, self.slack = asked.needed, asked.most, asked.slack
         self.apart = np.zeros(int(self.layout[D]), bool)
-        self.apart[list(related)] = True
+        self.apart[list(asked.related)] = True
         self.given = self.layout[self.layout[FIRST] :]  # where the features' cells began
-        self.costs, self.cells = costs, np.arange(len(costs))
+        self.costs, self.cells = asked.costs, np.arange(len(asked.costs))
         self.multiplier = multiplier
         self.h = np.zeros(int(self.layout[H])) if h is None else h
         self.base, self.atoms = 0.0, np.arange(len(self.h))
-        self.fewer(np.isfinite(costs))
+        self.fewer(np.isfinite(asked.costs))
         self.atoms = np.arange(len(self.h))  # those that proofs know
         self.dearest = float(np.maximum.reduceat(self.costs, self.first).sum())  # of these points
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -12,6 +13,7 @@ from trust_recourse.io.arrays import Cells, Floats, Ints
 from trust_recourse.models import knapsack
 from trust_recourse.models.reduced_cost import fixed
 from trust_recourse.models.regridding import CheapestOnCells
+from trust_recourse.models.scores import Asked, Fewer
 from trust_recourse.models.seam import Score
 from trust_recourse.models.subproblem import (
     Candidates,
@@ -20,10 +22,10 @@ from trust_recourse.models.subproblem import (
     Reduction,
     Solution,
 )
-from trust_recourse.models.sums.kernels import SumKernel, Tables
+from trust_recourse.models.sums.kernels import SumKernel, Tables, Terms
 from trust_recourse.models.sums.layout import H
-from trust_recourse.models.sums.reduce import Asked, Reduced, reduced_leaves, reduced_tables
-from trust_recourse.models.sums.sum import Sum, listed
+from trust_recourse.models.sums.reduce import Reduced, reduced_leaves, reduced_tables
+from trust_recourse.models.sums.sum import Sum
 from trust_recourse.question.cost import Cost
 from trust_recourse.schema import ActionSet
 
@@ -89,10 +91,53 @@ class SumScore(Score):
         deadline: float = math.inf,
     ) -> Reduction | None:
         """Fewer cells, leaves and tables; of a separable sum fewer candidates."""
-        given = features, condition, incumbent, related, accept
         if self.sum.separable:
-            return self._fewer_values(*given)
-        return self._fewer_cells(*given, deadline)
+            return self._fewer_values(features, condition, incumbent, related, accept)
+        kernel, total, cells = self.kernel, self.sum, CheapestOnCells(features, self.grid.sizes)
+        numbers = np.array([condition.low, condition.high])
+        # tables are reduced on the scale of their kernel, leaves on that of their sum
+        tables = isinstance(kernel, Tables)
+        ends, unit = (numbers, 1.0) if tables else (kernel.score(numbers), kernel.width)
+        least, most = ends.tolist()
+        need, most = (least, most) if condition.side > 0 else (-most, -least)
+        if total.size < FEWEST or not math.isfinite(need):  # no sum has such a confidence
+            return None
+        asked = Asked(
+            cells.costs, need, incumbent, lambda at: accept(cells.codes(at)), deadline,
+            condition.side, most, 2.0 * kernel.rounding * unit, related,
+        )  # fmt: skip
+        found = self._reduced(asked)
+        if found is None:
+            return None
+        codes = None if found.point is None else cells.codes(found.point)
+        fewer, bound = cells.left(found.kept, found.room, related), max(float(found.bound), 0.0)
+        steps = found.steps if total.followed else None
+        return Reduction(fewer, self._on(found), codes, steps, bound)
+
+    def _reduced(self, asked: Asked) -> Reduced | Fewer | None:
+        """Of both storages together by one relaxation of their kernel, else by their own."""
+        kernel = self.kernel
+        if isinstance(kernel, Tables):
+            return reduced_tables(kernel, self.grid, asked)
+        if isinstance(kernel, Terms):
+            multiplier, h = kernel.memory[0], kernel.memory[1 : 1 + int(kernel.layout[H])]
+            given = multiplier / kernel.width, h * kernel.width
+            return reduced_leaves(self.sum.lists, asked, *given)
+        needed = asked.needed + asked.side * kernel.base - asked.slack
+        side = np.array([float(asked.side)])
+        found = self.sum.fewer(side, asked._replace(needed=needed, side=1))
+        return found if found is not None and found.steps else None
+
+    def _on(self, found: Reduced | Fewer) -> SumScore:
+        """The same confidence on the cells that are left."""
+        if isinstance(found, Fewer):
+            return SumScore(self.model, self.sum.on(found.kept), self.wanted)
+        if found.lists is not None:
+            return _FewerLeaves(self, found)
+        error = np.array([self.kernel.rounding * self.kernel.width])
+        left = replace(self.sum.on(found.kept), error=error)
+        kernel = left.kernel(h=found.h, multiplier=found.multiplier)
+        return SumScore(self.model, left, self.wanted, kernel)
 
     # ------------------------------------------------------------ separable
 
@@ -113,8 +158,8 @@ class SumScore(Score):
         needed = float(ends[0] if side > 0 else -ends[1]) - slack
         if not math.isfinite(needed):  # no sum has such a confidence
             return None
-        points = [of[each.cells] for of, each in zip(self.sum.points, features, strict=True)]
-        gains = [side * each for each in points]
+        points = zip(self.sum.points, features, strict=True)
+        gains = [side * of[each.cells] for of, each in points]
         kept = [np.arange(len(each)) for each in gains]
         if condition.high > 1.0 if side > 0 else condition.low < 0.0:  # the more the better
             kept = [
@@ -134,59 +179,9 @@ class SumScore(Score):
             codes = None if known.point is None else _codes(features, kept, known.point)
             kept = [k[s] for k, s in zip(kept, known.kept, strict=True)]
         fewer = [each.at(k) for each, k in zip(features, kept, strict=True)]
-        left = [each[k] for each, k in zip(points, kept, strict=True)]
-        found = of_values(self.model, left, float(self.sum.base[0]), self.wanted, kernel.unit)
+        left = self.sum.on([each.cells.astype(np.int64) for each in fewer])
+        found = SumScore(self.model, left, self.wanted, left.kernel(unit=kernel.unit))
         return Reduction(apart(fewer), found, codes, steps, bound)
-
-    # ------------------------------------------------------------ leaves and pairs
-
-    def _fewer_cells(
-        self,
-        features: Sequence[Candidates],
-        condition: Condition,
-        incumbent: float,
-        related: frozenset[int],
-        accept: Callable[[Floats], bool],
-        deadline: float,
-    ) -> Reduction | None:
-        kernel, total = self.kernel, self.sum
-        numbers = np.array([condition.low, condition.high])
-        # leaves are reduced on the scale of their sum, tables on that of their kernel
-        ends, unit = (kernel.score(numbers), kernel.width) if total.leaves else (numbers, 1.0)
-        least, most = ends.tolist()
-        need, most = (least, most) if condition.side > 0 else (-most, -least)
-        if total.size < FEWEST or not math.isfinite(need):  # no sum has such a confidence
-            return None
-        asked = Asked(condition.side, need, most, 2.0 * kernel.rounding * unit)
-        cells = CheapestOnCells(features, self.grid.sizes)
-
-        def taken(at: Ints) -> bool:
-            return accept(cells.codes(at))
-
-        if isinstance(kernel, Tables):
-            found = reduced_tables(
-                kernel, self.grid, cells.costs, asked, incumbent, taken, deadline
-            )
-        else:
-            multiplier, h = kernel.memory[0], kernel.memory[1 : 1 + int(kernel.layout[H])]
-            left = reduced_leaves(
-                total.lists, cells.costs, asked, incumbent, related, taken, deadline,
-                multiplier / kernel.width, h * kernel.width,
-            )  # fmt: skip
-            if left is None:
-                return None
-            found = left
-        codes = None if found.point is None else cells.codes(found.point)
-        fewer, bound = cells.left(found.kept, found.room, related), max(float(found.bound), 0.0)
-        return Reduction(fewer, self._on(found), codes, found.steps, bound)
-
-    def _on(self, found: Reduced) -> SumScore:
-        """The same confidence on the cells that are left."""
-        if found.lists is not None:
-            return _FewerLeaves(self, found)
-        left = self.sum.on(found.kept).but(error=self.kernel.rounding * self.kernel.width)
-        kernel = left.kernel(h=found.h, multiplier=found.multiplier)
-        return SumScore(self.model, left, self.wanted, kernel)
 
 
 class _FewerLeaves(SumScore):
@@ -217,14 +212,6 @@ class _FewerLeaves(SumScore):
 def apart(features: Sequence[Candidates]) -> list[Candidates]:
     """The candidates, each in a cell of its own."""
     return [each._replace(cells=np.arange(len(each.codes), dtype=np.int32)) for each in features]
-
-
-def of_values(
-    model: Linked, points: Sequence[Floats], base: float, wanted: int, unit: float
-) -> SumScore:
-    """One class's confidence of candidates, each in a cell of its own, by their points."""
-    total = listed(points, np.array([base]))
-    return SumScore(model, total, wanted, total.kernel(unit=unit))
 
 
 def _codes(features: Sequence[Candidates], kept: Sequence[Ints], at: Ints) -> Floats:

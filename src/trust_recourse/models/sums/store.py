@@ -122,8 +122,6 @@ def classes(arrays: Arrays, header: Header) -> ClassSums:
         one = maker(held, {**each, **two})
         assert not isinstance(one, ClassSums)
         made.append(one)
-    alike = len({type(each) for each in made}) == 1
-    require(alike, "sums", "all of trees, or all of points")
     found = ClassSums(tuple(made), names, header["softmax"])
     check(found)
     return found.decide(**_decision(header))
@@ -234,7 +232,6 @@ def check(model: SumModel | Additive | ClassSums) -> None:
             logistic = isinstance(each, Additive) or each.link.logistic
             plain = isinstance(each, Additive) or each.link.after is None
             require(logistic == model.softmax and plain, "sums", "those of a softmax, or shares")
-            require(not getattr(each, "pairs", ()), "sums", "no tables of two features")
         cells, leaves = int(model.grid.sizes.sum()), 0
         for each in model.models:
             leaves += 0 if isinstance(each, Additive) else len(each.leaves.value)

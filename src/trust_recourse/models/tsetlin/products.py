@@ -8,7 +8,7 @@ in one sum alone, so the weights are held in one row, those of the first sum fir
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -19,7 +19,7 @@ from trust_recourse import _native
 from trust_recourse.io.arrays import Cells, Floats, Ints
 from trust_recourse.models.grid import Grid
 from trust_recourse.models.regridding import common, numbered, within
-from trust_recourse.models.scores import BoundedSum, Fewer, Scores
+from trust_recourse.models.scores import Asked, BoundedSum, Fewer, Scores
 from trust_recourse.models.tsetlin.bounds import ClauseBounds
 
 NEVER = 1e-12  # of log-odds: what a clause adds at most that next to never fires
@@ -138,15 +138,7 @@ class Products(Scores):
         kernel = self.kernel()
         return BoundedSum(kernel, kernel.lowest, kernel.width)
 
-    def fewer(
-        self,
-        weights: Floats,
-        needed: float,
-        costs: Floats,
-        incumbent: float,
-        accept: Callable[[Ints], bool],
-        deadline: float,
-    ) -> Fewer | None:
+    def fewer(self, weights: Floats, asked: Asked) -> Fewer | None:
         """Without steps for a checker, who draws other lines above the clauses than we do."""
-        found = super().fewer(weights, needed, costs, incumbent, accept, deadline)
+        found = super().fewer(weights, asked)
         return found and found._replace(steps=())
