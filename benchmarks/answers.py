@@ -112,7 +112,7 @@ def others_about(recourse, x, *, several):
         "function": lambda: told(with_function(recourse).find(x, 0.55, **FEW)),
         "plausible": lambda: find(0.5, plausible=near(recourse.schema)),
     }
-    return asked | ({"argmax": lambda: find(None, mode="wins")} if several else {})
+    return asked | ({"argmax": lambda: find(None, mode="argmax")} if several else {})
 
 
 def answered(ask):

@@ -28,7 +28,7 @@ SEED, FOLDS, FREE, SIDE = 42, 5, 16, 8
 TABLES = {"iris": load_iris, "wine": load_wine, "digits": load_digits}
 TITLES = {"iris": "Iris", "wine": "Wine", "digits": "Digits"}
 SMALLER = {"digits": {"n_clauses": 50, "thresholds": 3}}
-WAYS = {"wins": {"mode": "wins"}, "one half": {"confidence": 0.5}}
+WAYS = {"wins": {"mode": "argmax"}, "one half": {"confidence": 0.5}}
 LIMIT = 60.0  # seconds a question
 ROWS, DRAWN = 20, 6
 

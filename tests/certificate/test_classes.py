@@ -103,7 +103,7 @@ def confirmed(told, kind, **given):
         {"confidence": 0.4},
         {"confidence": 0.9999},
         {"confidence": 0.3, "mode": "band", "tolerance": 0.05},
-        {"mode": "wins"},
+        {"mode": "argmax"},
     ],
     ids=str,
 )
@@ -119,8 +119,10 @@ def test_an_answer_is_proved(kind, wanted, question):
 def test_nobody_is_told_that_a_class_cannot_win_since_it_cannot_win_by_far():
     _, told = asked("points", 2, confidence=0.9999)
     assert told["status"] == "infeasible"
-    told["target"] |= {"mode": "wins"}
-    with pytest.raises(CertificateError, match="mode='wins' with confidence=0.9999; expected 0.5"):
+    told["target"] |= {"mode": "argmax"}
+    with pytest.raises(
+        CertificateError, match="mode='argmax' with confidence=0.9999; expected 0.5"
+    ):
         confirmed(told, "points")
 
 
@@ -160,20 +162,20 @@ def test_one_with_shares_that_are_none_is_refused(honest):
 
 
 @pytest.mark.parametrize("kind", MARGINS)
-@pytest.mark.parametrize("mode", ["at_least", "wins"])
+@pytest.mark.parametrize("mode", ["at_least", "argmax"])
 def test_a_margin_is_below_every_tangent_and_on_its_own(kind, mode):
     given, rng = model(kind), np.random.default_rng(0)
     own = given.schema_.action_set(person(kind)).own
     totals = given.totals(own[None])[0]
     margin = {
         "at_least": totals[2] - np.log(np.exp(totals[:2]).sum()),
-        "wins": totals[2] - totals[:2].max(),
+        "argmax": totals[2] - totals[:2].max(),
     }[mode]
     first, least = 1.0 / (1.0 + np.exp(totals[1] - totals[0])), np.inf
     for share in (0.0, 1.0, first, *rng.random(12).tolist()):
         q = round(share * 2**20) / 2**20
         shares = (q, 1.0 - q, 0.0)
-        read = readers.read(given, 2, shares, mode == "wins")
+        read = readers.read(given, 2, shares, mode == "argmax")
         read = read.on({f: own[f : f + 1] for f in read.slopes})
         cells = [read.cells(f, of, own[f : f + 1]) for f, of in enumerate(given.schema_)]
         here = np.zeros((1, len(own)), int)
@@ -222,7 +224,7 @@ def test_whoever_leads_by_less_than_a_tie_does_not_win():
     each = [Additive(schema, [[0, 1]], [of]) for of in ([1.0, 1.0, 0.0], [0.0, 1.0, 1.0])]
     tied = ClassSums((*each, Additive(schema, [[0, 1]], [[-1.0, -1.0, -1.0]])), np.arange(3))
     for wanted, start, x in ((1, 0, 2), (0, 3, 1)):  # at 1 both have as much, which is class 0's
-        result = Recourse(tied, wanted=wanted).find({"x": start}, mode="wins", certify=True)
+        result = Recourse(tied, wanted=wanted).find({"x": start}, mode="argmax", certify=True)
         assert result.options[0].x["x"] == x
         verdict = check(result.certificate(), tied, x={"x": start})
         assert verdict.status == "optimal"
@@ -274,6 +276,6 @@ def test_banks_that_weigh_nothing_are_certified_too():
     model.fit(X, y)
     asked = Recourse(model, wanted=1)
     x = dict(zip(model.schema_.names, X[0], strict=True))
-    for mode in ("at_least", "band", "wins"):
-        found = asked.find(x, mode=mode) if mode == "wins" else asked.find(x, 0.5, mode=mode)
+    for mode in ("at_least", "band", "argmax"):
+        found = asked.find(x, mode=mode) if mode == "argmax" else asked.find(x, 0.5, mode=mode)
         assert check(found.certificate(), model).status is Status.INFEASIBLE

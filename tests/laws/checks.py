@@ -356,7 +356,7 @@ def _check_mutation(court: Court, given) -> None:
         court.count("mutations that hold, too large to judge")
         return
     court.count("mutations that hold, and are true")
-    if certificate.problem.target.mode == "wins":
+    if certificate.problem.target.mode == "argmax":
         proba = case.model.predict_proba(table(action_set.schema, rows.codes))
         if is_tied(proba):
             return

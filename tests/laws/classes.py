@@ -106,7 +106,7 @@ def check_wins(court) -> None:
     if checks.is_tied(proba):
         return
     wins = proba.argmax(axis=1) == case.wanted
-    result = court.recourse.find(case.person, mode="wins")
+    result = court.recourse.find(case.person, mode="argmax")
     ((target, status),) = result.status.items()
     court.count(f"{status}, wins")
     checks.check_certificate(court, result, target)
@@ -114,7 +114,7 @@ def check_wins(court) -> None:
     court.law(status == expected, f"wins: {status}, but by enumeration {expected}")
     for option in result.options:
         codes = court.codes(option.x)
-        exact = court.point("wins", codes, option.cost, option.confidence)
+        exact = court.point("argmax", codes, option.cost, option.confidence)
         least = rows.least(wins)
         cheapest = least is not None and checks.no_dearer(exact, least)
         court.law(cheapest, f"wins: {checks.told(exact)}, but {checks.told(least)} is enough")

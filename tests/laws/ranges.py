@@ -58,7 +58,7 @@ def check_ranges_of_winners(court) -> None:
     if (np.diff(np.sort(proba, axis=1)[:, -2:], axis=1) < 1e-12).any():
         return
     wins = np.flatnonzero(proba.argmax(axis=1) == case.wanted)
-    result = court.recourse.find(case.person, mode="wins")
+    result = court.recourse.find(case.person, mode="argmax")
     if len(wins) and chance(court.rng, 0.5):
         result = _at(court, result, court.rows.codes[int(one_of(court.rng, *wins))])
     if result.options and result.options[0].changes:

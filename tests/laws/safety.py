@@ -126,7 +126,7 @@ def check_noise(court) -> None:
 def check_noise_of_winners(court) -> None:
     """The same where a class is to win: that it does is the decision that noise may lose."""
     around = Around.of(court.case, court.recourse.score.grid, _said_to_win)
-    result = court.recourse.find(court.case.person, mode="wins")
+    result = court.recourse.find(court.case.person, mode="argmax")
     if around is not None and result.options:
         court.count("winners below one half", result.options[0].confidence < 0.5)
         _check_noise(court, around, result, 0.5)

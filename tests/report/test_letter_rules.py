@@ -816,7 +816,7 @@ def test_a_letter_of_a_promise_is_by_its_decision(tmp_path):
         promise = ledger.promise(result, subject="1", days=60)
         low = recourse.find(person, 0.5, decision_threshold=0.1)
         assert not low.refused, "whom the promise refuses, and this letter would accept"
-        no = other.find(result.options[0].x, mode="wins")
+        no = other.find(result.options[0].x, mode="argmax")
         for answers, said in (
             (low, "class 1, accepted from 0.1, and promise .* of 1, accepted from 0.5"),
             (no, "of the class 0, accepted where it has the most"),
@@ -826,7 +826,7 @@ def test_a_letter_of_a_promise_is_by_its_decision(tmp_path):
             with pytest.raises(LedgerError, match=said):
                 ledger.record_letter(promise.id, letter(answers, **how).record())
         record = letter(result, **how, promise=promise).record()
-        for wrong in (None, {"mode": "wins"}, {"least": 0.5}):
+        for wrong in (None, {"mode": "argmax"}, {"least": 0.5}):
             with pytest.raises(LedgerError, match="of the class 1, accepted by another rule"):
                 ledger.record_letter(promise.id, {**record, "decision": wrong})
         assert ledger.record_letter(promise.id, record).told()["decision"]["confidence"] == 0.5

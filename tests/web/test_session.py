@@ -349,14 +349,14 @@ def test_the_level_follows_a_threshold_that_is_raised(asking):
 
 def test_that_the_class_wins_can_be_asked_and_a_level_again(asking):
     level = asking.confidence
-    asking.ask(mode="wins")
+    asking.ask(mode="argmax")
     assert asking.settings.confidence == ()
     assert asking.confidence == level  # where the slider stands
     asyncio.run(asking.answer())
-    assert {target.mode for target in asking.result.status} == {"wins"}
+    assert {target.mode for target in asking.result.status} == {"argmax"}
     with pytest.raises(ValueError, match="n_options=0"):
         asking.ask(n_options=0, confidence=0.9)
-    assert (asking.settings.mode, asking.confidence) == ("wins", level)
+    assert (asking.settings.mode, asking.confidence) == ("argmax", level)
     asking.ask(confidence=0.6)
     assert (asking.settings.mode, asking.settings.confidence) == ("at_least", (0.6,))
 
@@ -371,7 +371,7 @@ def test_where_the_class_is_to_win_the_tab_decides_by_that():
     session.on(lambda: told.append(session.decision.mode), "decision")
     session.meet("Bo", X.iloc[-1])
     assert people.search(refused=True, decision=session.decision).total == 20
-    session.ask(mode="wins")
+    session.ask(mode="argmax")
     session.ask(n_options=1)
     asyncio.run(session.answer())
     (option,) = session.result.options
@@ -380,10 +380,10 @@ def test_where_the_class_is_to_win_the_tab_decides_by_that():
     assert people.search(refused=True, decision=session.decision).total == 10
     assert tried(recourse, X.iloc[-1], {"late": 0}, session.decision).accepted
     session.ask(confidence=0.5)
-    assert told == ["wins", "at_least"]
+    assert told == ["argmax", "at_least"]
     assert not tried(recourse, X.iloc[-1], {"late": 0}, session.decision).accepted
-    kept = with_kept(recourse.find(X.iloc[-1], mode="wins"), (option,))
-    assert kept.decision.mode == "wins"
+    kept = with_kept(recourse.find(X.iloc[-1], mode="argmax"), (option,))
+    assert kept.decision.mode == "argmax"
     session.state.close()
 
 

@@ -180,7 +180,7 @@ class Recourse:
         ----------
         x : a person, as a Series, a dict or a one-row table.
         confidence : of the wanted class; one level or several, the decision threshold if None.
-        mode, tolerance : "at_least", or "band": within the tolerance of the level; or "wins",
+        mode, tolerance : "at_least", or "band": within the tolerance of the level; or "argmax",
             without a level: that no other class has more.
         cost, decision_threshold : for this question alone, in place of those of the recourse.
         lock : features that may not change, beside the schema's.

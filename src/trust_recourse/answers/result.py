@@ -129,7 +129,7 @@ class Result:
 
         In scaled units. Strictly within it no change of numbers, integers and ordinals, immutable
         ones too, loses the decision; they move by their steps, so of a count of 2 the nearest
-        values are 1 and 3. Of a question by mode "wins" the decision is that the class wins.
+        values are 1 and 3. Of a question by mode "argmax" the decision is that the class wins.
 
         Parameters
         ----------

@@ -26,8 +26,8 @@ def verdict(result: Result) -> str:
 
 
 def standing(result: Result) -> str:
-    """By mode "wins", whether the class has the most now, to end a sentence with; else ''."""
-    if result.decision.mode != "wins":
+    """By mode "argmax", whether the class has the most now, to end a sentence with; else ''."""
+    if result.decision.mode != "argmax":
         return ""
     return "; another class has more" if result.refused else ", the most of any class"
 
@@ -36,7 +36,7 @@ def refusal(result: Result, option: int = 0) -> str:
     """Why the model still refuses an option, in a few words; "" if it accepts the option."""
     if result.accepted(option):
         return ""
-    if result.decision.mode == "wins":
+    if result.decision.mode == "argmax":
         return "still refused: another class has more"
     return f"still refused: below the decision threshold {level(result.decision.confidence)}"
 
@@ -205,7 +205,7 @@ def lines(result: Result) -> Iterable[str]:
 
 def html(result: Result) -> str:
     """What a notebook shows."""
-    level = None if result.decision.mode == "wins" else result.decision.confidence
+    level = None if result.decision.mode == "argmax" else result.decision.confidence
     said = [each.strip() for each in lines(result) if each[0] != " "]
     cards = "".join(_card(result, at) for at in range(len(result.options)))
     return markup.shown(

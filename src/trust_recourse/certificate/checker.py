@@ -358,7 +358,7 @@ def case_of(certificate: Certificate, problem: Problem, model: Any) -> Case:
         least = problem.cost.total(LEAST_COST)
         raise CertificateError(f"its lower bound is {bound!r}, expected 0 or at least {least:g}")
     shares = certificate.proof.shares
-    wins = problem.target.mode == "wins"
+    wins = problem.target.mode == "argmax"
     read = readers.read(model, problem.wanted, shares, wins)
     shares = shares if getattr(model, "softmax", True) else ()  # each class has its own
     confident = readers.read(model, problem.wanted, shares) if wins else read

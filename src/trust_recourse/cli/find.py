@@ -231,7 +231,7 @@ def decision(result: Result, person: question.ValueOptions, *, verbose: bool = F
     from trust_recourse.io.wording import level
 
     rule, values = result.decision, ""
-    line = "" if rule.mode == "wins" else f"; the decision threshold is {level(rule.confidence)}"
+    line = "" if rule.mode == "argmax" else f"; the decision threshold is {level(rule.confidence)}"
     if verbose:
         schema, own = result.recourse.schema, result.factual
         values = "".join(f"  {f.title}: {f.describe(own[f.name])}\n" for f in schema)

@@ -119,10 +119,10 @@ def _target(
     from trust_recourse.models.readers.read_model import own_threshold
     from trust_recourse.question import Target
 
-    if mode == "wins":
+    if mode == "argmax":
         if confidence is not None:
-            raise InputError(f"--mode wins --confidence {confidence}: it asks for none")
-        return Target(0.5, "wins"), {"confidence", "threshold"}
+            raise InputError(f"--mode argmax --confidence {confidence}: it asks for none")
+        return Target(0.5, "argmax"), {"confidence", "threshold"}
     if confidence is None:
         for name, given in (("mode", mode), ("tolerance", tolerance)):
             if given is not None:
@@ -174,7 +174,7 @@ def said(
     parts = sum(verdict.leaves.values())
     boxes = f"{parts:,} box{'es' if parts > 1 else ''} ruled out: {verdict.ruled_out}"
     line = f"a decision for it takes {written(problem.target.threshold)}"
-    decision = "" if problem.target.mode == "wins" else line
+    decision = "" if problem.target.mode == "argmax" else line
     free = sum(actions.free for actions in problem.action_set.actions)
     person = f"{len(features)} values, of which {free} may change; --verbose prints them"
     stated = f"of {len(rules)} features; --verbose prints them" if rules else "none"
@@ -232,7 +232,7 @@ def _yaml(value: Any) -> str:
 def _asked_for(problem: Problem, model: Model) -> str:
     """The target, to the last digit."""
     target, label = problem.target, model.classes_[problem.wanted]
-    if target.mode == "wins":
+    if target.mode == "argmax":
         return f"more confidence in the class {label} than in any other"
     within = f"{written(target.confidence)} ± {written(target.tolerance)}"
     asked = within if target.mode == "band" else f"at least {written(target.confidence)}"

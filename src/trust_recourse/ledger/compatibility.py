@@ -208,7 +208,7 @@ def _repair(
     if asked.survives is not None:
         lost.append("kept by models learnt anew: they are in no ledger")
     again = replace(
-        asked, survives=None, confidence=() if target.mode == "wins" else (target.confidence,),
+        asked, survives=None, confidence=() if target.mode == "argmax" else (target.confidence,),
         mode=target.mode, tolerance=target.tolerance,
         n_options=1, min_distance=None, plausible=None,
         min_radius=asked.min_radius if exact else None, floor=asked.floor if exact else None,
@@ -221,7 +221,7 @@ def _repair(
 
 def _accepted_part(target: Target, threshold: float) -> Target:
     """What a decision threshold leaves of a target; the decision itself where that is nothing."""
-    if target.mode == "wins":
+    if target.mode == "argmax":
         return target
     least = threshold + SLACK  # of a band, whose ends have slack
     spread = 0.0 if target.mode == "at_least" else target.tolerance

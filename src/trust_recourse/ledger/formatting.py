@@ -21,7 +21,7 @@ def facts(made: Promise) -> Iterator[tuple[str, str]]:
     """What was asked for, and what was promised of it, by what each is called."""
     option, rule = made.option, f"; the model accepts from {level(made.threshold)}"
     yield "state", made.state(clock.now())
-    yield "asked for", f"{made.target.words}{'' if made.target.mode == 'wins' else rule}"
+    yield "asked for", f"{made.target.words}{'' if made.target.mode == 'argmax' else rule}"
     yield "confidence", f"{made.shown(option.confidence)}, before {made.shown(made.confidence)}"
     yield "cost", f"{significant(option.cost)} ({made.cost.words}); {option.status.sentence}"
     yield "certificate", f"SHA-256 {made.certificate}" if made.certificate else "none"

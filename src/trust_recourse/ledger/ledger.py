@@ -152,7 +152,7 @@ class Ledger:
         now = clock.now()
         proof = certificate and certificate_hash(certificate, result, chosen)
         asked, line = chosen.target, result.decision
-        if ranges and asked.mode != "wins" and asked.interval[0] < line.interval[0]:
+        if ranges and asked.mode != "argmax" and asked.interval[0] < line.interval[0]:
             raise LedgerError(
                 f"ranges=True with {asked.words}: within them the model may refuse (it accepts "
                 f"{line.rule}); ask for at least that, or promise the values alone"

@@ -142,7 +142,7 @@ class Promise:
     def shown(self, confidence: float, *marks: float) -> str:
         """A confidence for people, told apart from the threshold and what was asked for."""
         lines = (self.threshold, self.target.confidence, *marks)
-        return floored(confidence, () if self.target.mode == "wins" else lines)
+        return floored(confidence, () if self.target.mode == "argmax" else lines)
 
     def check_decision(self, wanted: Any, decision: Target | None) -> None:
         """Refuse what is answered by another decision: another class, or from another threshold."""

@@ -182,7 +182,7 @@ def _then(
             )
     elif exactly:
         return promise.option.confidence, True  # else it was not promised
-    elif promise.target.mode != "wins" and all(map(same, given, promise.action_set.own)):
+    elif promise.target.mode != "argmax" and all(map(same, given, promise.action_set.own)):
         return promise.confidence, promise.confidence >= promise.threshold
     elif fingerprint(present) == promise.model:
         promised_by = present

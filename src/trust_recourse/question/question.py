@@ -88,10 +88,12 @@ class Question(QuestionFields):
 
     def _check(self) -> None:
         if not isinstance(self.mode, str):
-            raise ValueError(f"mode={self.mode!r}; expected 'at_least', 'band' or 'wins'")
-        if self.mode == "wins" and self.confidence:
+            raise ValueError(f"mode={self.mode!r}; expected 'at_least', 'band' or 'argmax'")
+        if self.mode == "argmax" and self.confidence:
             given = list(self.confidence)
-            raise ValueError(f"mode='wins' with confidence={given}: it asks for none; leave it out")
+            raise ValueError(
+                f"mode='argmax' with confidence={given}: it asks for none; leave it out"
+            )
         for asked in self.confidence or (0.5,):
             Target(asked, self.mode, self.tolerance)
         if not all(isinstance(name, str) for name in self.lock):
@@ -117,9 +119,9 @@ class Question(QuestionFields):
         if self.min_radius is None and (self.floor is not None or self.continuous):
             alone = "continuous=True" if self.floor is None else f"floor={self.floor!r}"
             raise ValueError(f"{alone} without min_radius; give min_radius=0.05, say")
-        if self.floor is not None and self.mode == "wins":
+        if self.floor is not None and self.mode == "argmax":
             raise ValueError(
-                f"floor={self.floor!r} with mode='wins': within its radius the class is to keep "
+                f"floor={self.floor!r} with mode='argmax': within its radius the class is to keep "
                 "the most; leave the floor out"
             )
         if self.survives is not None:
@@ -143,7 +145,7 @@ class Question(QuestionFields):
 
     def targets(self, threshold: float) -> tuple[Target, ...]:
         """Its levels as targets, where the decision threshold is this."""
-        if self.mode == "wins":
+        if self.mode == "argmax":
             return (TO_WIN,)
         levels = self.confidence or (threshold,)
         return tuple(Target(c, self.mode, self.tolerance, threshold) for c in levels)
@@ -174,7 +176,7 @@ class Question(QuestionFields):
             floor = threshold if self.floor is None else self.floor
             least = (
                 "the most of any class"
-                if self.mode == "wins"
+                if self.mode == "argmax"
                 else f"at {PROBABILITY.level(floor)} or more"
             )
             between = " (between steps too)" if self.continuous else ""

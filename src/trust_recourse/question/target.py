@@ -85,10 +85,10 @@ class Target:
                 f"such as {PROBABILITY.example:g}"
             )
         if self.mode not in get_args(Mode):
-            raise ValueError(f"mode={self.mode!r}; expected 'at_least', 'band' or 'wins'")
-        if self.mode == "wins" and self.confidence != 0.5:
+            raise ValueError(f"mode={self.mode!r}; expected 'at_least', 'band' or 'argmax'")
+        if self.mode == "argmax" and self.confidence != 0.5:
             raise ValueError(
-                f"mode='wins' with confidence={self.confidence!r}; expected 0.5: a class wins by "
+                f"mode='argmax' with confidence={self.confidence!r}; expected 0.5: a class wins by "
                 "its share beside the strongest of the others, whatever its confidence is"
             )
         if not (isinstance(self.tolerance, (int, float)) and 0 <= self.tolerance < 1):
@@ -104,7 +104,7 @@ class Target:
 
         A class wins by its share beside the strongest of the others, which is to be one half.
         """
-        if self.mode == "wins":
+        if self.mode == "argmax":
             return self.confidence, math.inf
         if self.mode == "at_least":
             return self.confidence - (0.0 if self.decides else SLACK), math.inf
@@ -121,19 +121,19 @@ class Target:
         """The target for people."""
         if self.mode == "band":
             return f"{PROBABILITY.level(self.confidence)} ± {PROBABILITY.level(self.tolerance)}"
-        if self.mode == "wins":
+        if self.mode == "argmax":
             return "more than any other class"
         return f"at least {PROBABILITY.level(self.confidence)}"
 
     def decision(self, threshold: float) -> Target:
         """The decision that goes with it, as a target: that the class wins, or the threshold."""
-        return TO_WIN if self.mode == "wins" else Target(threshold, threshold=threshold)
+        return TO_WIN if self.mode == "argmax" else Target(threshold, threshold=threshold)
 
     @property
     def rule(self) -> str:
         """Who is accepted, where it asks for the decision itself, in words."""
         most = "where it has the most of any class"
-        return most if self.mode == "wins" else f"from {PROBABILITY.level(self.confidence)}"
+        return most if self.mode == "argmax" else f"from {PROBABILITY.level(self.confidence)}"
 
     def to_dict(self) -> dict[str, Any]:
         """In plain values: the decision threshold only where it is not one half."""
@@ -156,7 +156,7 @@ class Target:
         return low <= confidence <= high
 
 
-TO_WIN = Target(0.5, "wins")  # half of what a class and the strongest other have together
+TO_WIN = Target(0.5, "argmax")  # half of what a class and the strongest other have together
 
 
 def formatted(
@@ -172,5 +172,5 @@ def formatted(
     Whether a class wins is no line between confidences.
     """
     lowest = () if target is None else (target.interval[0],)
-    wins = target is not None and target.mode == "wins"
+    wins = target is not None and target.mode == "argmax"
     return PROBABILITY.formatted(confidence, () if wins else (threshold, *lowest), digits)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 else:
     Cost = Plausible = Any  # whose modules take time to import
 
-Mode = Literal["at_least", "band", "wins"]
+Mode = Literal["at_least", "band", "argmax"]
 PlausibleBy = Literal["neighbours", "isolation"]  # tests of rows that have a name everywhere
 Limit = tuple[Any, Any]  # from, to; None is no end
 SPAN = ".."  # between the ends of a limit, as people write it
@@ -36,7 +36,7 @@ class QuestionFields:
     )  # fmt: skip
     mode: Mode = setting(
         "at_least",
-        "At least that much, a band around it, or that no other class has more (wins).",
+        "At least that much, a band around it, or that no other class has more (argmax).",
         label="Asked for",
     )
     tolerance: float = setting(

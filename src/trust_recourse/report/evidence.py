@@ -179,7 +179,7 @@ class _EvidenceFacts:
     def sure(self, confidence: float) -> str:
         """A confidence rounded down, told from what a yes takes and from what was asked for."""
         targets = (self.result.decision, *self.result.status)
-        levels = (target.interval[0] for target in targets if target.mode != "wins")
+        levels = (target.interval[0] for target in targets if target.mode != "argmax")
         return floored(confidence, levels, digits=3)
 
     def radius(self, at: int) -> str:

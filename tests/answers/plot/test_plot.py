@@ -409,7 +409,7 @@ def test_sweeps_lie_on_one_another_and_what_is_not_proved_is_hollow(result, othe
         sweep_info({})
     with pytest.raises(ValueError, match="safety='luck'; expected 'noise' or 'radius'"):
         sweep_info(result, safety="luck")
-    won = other.find(people[0], mode="wins", n_trials=20)
+    won = other.find(people[0], mode="argmax", n_trials=20)
     with pytest.raises(ValueError, match="the result 'won' asks that the class wins; expected"):
         sweep_info({"exact": result, "won": won})
 

@@ -192,7 +192,7 @@ def test_a_class_of_another_kind_wins(classes, sums, wanted):
     recourse = Recourse(model, WHOLE, "l1", wanted="wxyz"[wanted])
     wins = sums.argmax(axis=1) == wanted
     for at in np.flatnonzero(~wins)[::120]:
-        judge(recourse, ROWS[at], None, lambda *row: wins[place[row]], WHOLE, mode="wins")
+        judge(recourse, ROWS[at], None, lambda *row: wins[place[row]], WHOLE, mode="argmax")
 
 
 @pytest.mark.parametrize("kind", ["one sum", "classes"])

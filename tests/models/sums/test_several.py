@@ -87,7 +87,7 @@ def test_a_model_is_read_asked_explained_and_kept(model, tmp_path):
     assert all(str(status) == "optimal" for status in result.status.values())
     shares = result.explain(0)
     assert shares.feature_shares.sum() == pytest.approx(shares.change)
-    (won,) = recourse.find(row, mode="wins").options
+    (won,) = recourse.find(row, mode="argmax").options
     assert model.predict(pd.DataFrame([won.x.astype(float)]))[0] == "high"
     assert won.cost <= result.options[-1].cost
     proof = recourse.find(row, 0.4, certify=True).certificate()
@@ -117,8 +117,10 @@ def test_the_wanted_class_must_be_named(forest):
 
 def test_to_win_no_level_is_asked_for(forest):
     recourse = Recourse(forest, SCHEMA, wanted="high")
-    with pytest.raises(ValueError, match="mode='wins' with confidence=\\[0.5\\]: it asks for none"):
-        recourse.find(X.iloc[0], 0.5, mode="wins")
+    with pytest.raises(
+        ValueError, match="mode='argmax' with confidence=\\[0.5\\]: it asks for none"
+    ):
+        recourse.find(X.iloc[0], 0.5, mode="argmax")
 
 
 @pytest.fixture(scope="module")
@@ -129,11 +131,11 @@ def forest():
 def test_a_winner_below_one_half_is_accepted_wherever_it_is_told(forest, tmp_path):
     recourse = Recourse(forest, SCHEMA, "l1", wanted="middle")
     p, first = forest.predict_proba(X)[:, 2], forest.predict(X) == "middle"
-    winner = recourse.find(X[first & (p < 0.5)].iloc[0], mode="wins")
+    winner = recourse.find(X[first & (p < 0.5)].iloc[0], mode="argmax")
     assert not winner.refused
     assert "in the class middle, the most of any class" in repr(winner)
     assert letter(winner, **LETTER).accepted
-    asked = (recourse.find(row, mode="wins") for _, row in X[~first].iterrows())
+    asked = (recourse.find(row, mode="argmax") for _, row in X[~first].iterrows())
     result = next(found for found in asked if found.options[0].confidence < 0.5)
     assert result.refused
     assert "in the class middle; another class has more" in repr(result)
@@ -154,11 +156,11 @@ def test_a_winner_below_one_half_is_accepted_wherever_it_is_told(forest, tmp_pat
 def test_the_class_is_to_keep_the_most_within_a_radius(forest):
     recourse = Recourse(forest, SCHEMA, "l1", wanted="middle", decision_threshold=0.7)
     row = X[forest.predict(X) == "low"].iloc[0]
-    result = recourse.find(row, mode="wins", min_radius=0.05)
+    result = recourse.find(row, mode="argmax", min_radius=0.05)
     assert result.radius() > 0.05
     assert "kept the most of any class within a radius of 0.05" in repr(result)
-    with pytest.raises(ValueError, match="floor=0.6 with mode='wins'"):
-        recourse.find(row, mode="wins", min_radius=0.05, floor=0.6)
+    with pytest.raises(ValueError, match="floor=0.6 with mode='argmax'"):
+        recourse.find(row, mode="argmax", min_radius=0.05, floor=0.6)
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +174,7 @@ def test_a_regression_keeps_the_most_in_every_corner_around_the_cheapest(
 ):
     recourse = Recourse(regression, SCHEMA, "l1", wanted=wanted)
     row = X[regression.predict(X) == "low"].iloc[0]
-    result = recourse.find(row, mode="wins", min_radius=radius, continuous=True)
+    result = recourse.find(row, mode="argmax", min_radius=radius, continuous=True)
     scales = np.array([feature.scale for feature in SCHEMA])
     every = np.array(list(product(range(10), repeat=4)), float)
     kept = np.ones(len(every), bool)
@@ -186,7 +188,7 @@ def test_a_regression_keeps_the_most_in_every_corner_around_the_cheapest(
     assert str(option.status) == "optimal"
     assert option.cost == pytest.approx(costs[kept].min())
     assert result.radius() >= radius
-    assert option.cost > recourse.find(row, mode="wins").options[0].cost
+    assert option.cost > recourse.find(row, mode="argmax").options[0].cost
 
 
 def test_levels_beside_a_number_leave_its_radius_known():
@@ -218,7 +220,7 @@ def test_a_model_that_cannot_be_read_is_asked_by_trial():
         model = MLPClassifier((8,), max_iter=150, random_state=0).fit(X, Y)
     recourse = Recourse(model, SCHEMA, "l1", wanted="high")
     row = X[model.predict(X) == "low"].iloc[0]
-    (option,) = recourse.find(row, mode="wins", engine="spheres", n_trials=300).options
+    (option,) = recourse.find(row, mode="argmax", engine="spheres", n_trials=300).options
     assert model.predict(pd.DataFrame([option.x.astype(float)]))[0] == "high"
 
 
@@ -246,7 +248,7 @@ def test_a_machine_of_several_classes_is_kept_and_asked(machine, tmp_path):
     np.testing.assert_array_equal(again.predict_proba(X), p)
     assert set(machine.rules().bank) == {"high", "low", "middle"}
     row = X[machine.predict(X) == "low"].iloc[0]
-    result = Recourse(machine, cost="l1", wanted="high").find(row, mode="wins")
+    result = Recourse(machine, cost="l1", wanted="high").find(row, mode="argmax")
     (option,) = result.options
     why = result.explain(0)
     assert why.feature_shares.sum() == pytest.approx(why.change)

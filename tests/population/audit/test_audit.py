@@ -734,15 +734,15 @@ def test_cost_functions_are_given_again_or_the_model_is_not_asked(loans, tmp_pat
             "a confidence of at least 0.65, kept at 0.5 or more within a radius of 0.02",
         ),
         (Question(confidence=0.65, engine="tpe", n_trials=20), "a confidence of at least 0.65"),
-        (Question(mode="wins"), "more confidence than in any other class"),
+        (Question(mode="argmax"), "more confidence than in any other class"),
     ],
-    ids=["band", "radius", "tpe", "wins"],
+    ids=["band", "radius", "tpe", "argmax"],
 )
 def test_all_that_a_batch_asked_is_told_and_asked_again(asked, words, loans, tmp_path):
     batched(loans, asked, tmp_path)
     model = ("--model", loans[0] / "model.safetensors", "--sample", 2)
     done = run(
-        tmp_path / "x", "--by", "old", *(() if asked.mode == "wins" else model),
+        tmp_path / "x", "--by", "old", *(() if asked.mode == "argmax" else model),
         "--bootstrap", 100, "--html", tmp_path / "a.html",
     )  # fmt: skip
     assert done.exit_code == 0, done.output

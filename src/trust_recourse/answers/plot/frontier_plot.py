@@ -119,7 +119,7 @@ def frontier_info(
         options,
         {target: status for target, status in result.status.items() if target not in met},
         result.extra_constraints,
-        None if result.decision.mode == "wins" else result.decision.confidence,
+        None if result.decision.mode == "argmax" else result.decision.confidence,
         recourse.exact,
         complete,
         words,
@@ -258,7 +258,7 @@ def _missed(ax: Axes, info: FrontierInfo) -> None:
     why = {Status.INFEASIBLE: "out of reach", Status.NOT_FOUND: "not found"}
     more = f", {info.extra_constraints}" if info.extra_constraints else ""
     for target, status in info.missed.items():
-        level = target.mode != "wins"
+        level = target.mode != "argmax"
         if level:
             ax.axhline(target.confidence, color=style.GREY, linestyle=":", linewidth=1.2, zorder=1)
         ax.annotate(

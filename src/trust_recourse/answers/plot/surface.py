@@ -145,7 +145,7 @@ def _by_method(methods: Methods) -> dict[str, list[Result]]:
 def _panel(name: str, result: Result, arrows: Arrows, rows: Floats, size: int) -> SurfacePanel:
     recourse, decision = result.recourse, result.decision
     confidence = recourse.confidences(rows)
-    judged = recourse.judged(rows, decision) if decision.mode == "wins" else confidence
+    judged = recourse.judged(rows, decision) if decision.mode == "argmax" else confidence
     grids = confidence.reshape(size, size), (judged >= decision.confidence).reshape(size, size)
     return SurfacePanel(name, grids[0], arrows, grids[1], decision.rule)
 

@@ -44,7 +44,7 @@ def sweep_info(
     """Gather the answers to many confidences: `recourse.find(x, confidence=[0.5, 0.55, …])`.
 
     Several results by name, such as with and without `min_radius`, become a line each. `safety` and
-    `sigma` are as in `frontier_info`. Results by mode "wins" ask for no confidence, and are
+    `sigma` are as in `frontier_info`. Results by mode "argmax" ask for no confidence, and are
     refused.
     """
     named = dict(results) if isinstance(results, Mapping) else {"the cheapest option": results}
@@ -52,7 +52,7 @@ def sweep_info(
         raise ValueError(
             f"{len(named)} results; expected from 1 to {len(style.LINES)}, a line each"
         )
-    if wins := [name for name, result in named.items() if result.decision.mode == "wins"]:
+    if wins := [name for name, result in named.items() if result.decision.mode == "argmax"]:
         raise ValueError(
             f"the result {wins[0]!r} asks that the class wins; expected levels of confidence, such "
             "as recourse.find(x, confidence=[0.5, 0.6, 0.7])"

@@ -43,7 +43,7 @@ def waterfall_info(explanation: Explanation, most: int = MOST) -> WaterfallInfo:
     explained(explanation)
     labels, values = _told(explanation, explanation.bars[:, None], most)
     start, end = explanation.start, explanation.end
-    to_win = any(p.target is not None and p.target.mode == "wins" for p in (start, end))
+    to_win = any(p.target is not None and p.target.mode == "argmax" for p in (start, end))
     return WaterfallInfo(
         (start.name, explanation.ends[0]), (end.name, explanation.ends[1]),
         (start.formatted(explanation.threshold), end.formatted(explanation.threshold)),

@@ -195,7 +195,7 @@ class ReadModel:
 
     def score_for(self, target: Target) -> Score:
         """What a target asks about, as the exact engine asks for it."""
-        return self._wins if target.mode == "wins" else self.score
+        return self._wins if target.mode == "argmax" else self.score
 
     def confidence_of(self, codes: Floats) -> float:
         """The wanted class's confidence at one row of codes."""
@@ -207,7 +207,7 @@ class ReadModel:
 
     def judged(self, rows: Floats, target: Target) -> Floats:
         """What a target asks about, at rows of codes: their confidence, or whether they win."""
-        if target.mode != "wins":
+        if target.mode != "argmax":
             return self.confidences(rows)
         if self.exact:
             return self._wins.at_codes(rows)
@@ -259,7 +259,7 @@ class ReadModel:
 
     def meets(self, target: Target, codes: Floats, confidence: float) -> bool:
         """Whether a person with this confidence meets a target as they are."""
-        if target.mode != "wins":
+        if target.mode != "argmax":
             return target.met(confidence)
         ours = float(self.judged(codes[None], target)[0])
         return target.met(ours) and self.agrees(target, Point(codes, 0.0, ours))
@@ -271,11 +271,11 @@ class ReadModel:
         """
         if not self.refereed:
             return True
-        sure = target.mode != "wins" and self._vouched(point.codes)
+        sure = target.mode != "argmax" and self._vouched(point.codes)
         if sure and not self._unsure(point.confidence, point.codes, target.interval):
             return target.met(point.confidence)
         theirs = self._asked(point.codes)
-        if target.mode == "wins":
+        if target.mode == "argmax":
             return target.met(float(beside_strongest(theirs[None], self.wanted_at)[0]))
         return target.met(float(theirs[self.wanted_at]))
 

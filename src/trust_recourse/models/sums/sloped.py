@@ -469,8 +469,8 @@ class SlopedMargin(SlopedScore, LogOddsMargin):
         if not self.strongest:
             raise ValueError(
                 "min_radius of a regression of several classes is known where the class is to win "
-                "(mode 'wins'), not where it is to have a confidence: ask by that mode, or ask for "
-                "a higher confidence and look at the radius of the answer"
+                "(mode 'argmax'), not where it is to have a confidence: ask by that mode, or ask "
+                "for a higher confidence and look at the radius of the answer"
             )
         return super()._around(codes, rooms)
 

@@ -89,9 +89,9 @@ class Asking:
             decision_threshold=told["decision_threshold"],
         )  # fmt: skip
         recourse.need_cells("an audit with the model")
-        if folder.question.mode == "wins":
+        if folder.question.mode == "argmax":
             raise ValueError(
-                f"{folder.path}: it asked for no confidence (mode 'wins'), so there are none to "
+                f"{folder.path}: it asked for no confidence (mode 'argmax'), so there are none to "
                 "compare costs at; audit without the model"
             )
         asked = replace(folder.question, confidence=(folder.confidence,), n_options=1)

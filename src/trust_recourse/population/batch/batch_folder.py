@@ -242,7 +242,7 @@ class BatchFolder:
         asked, line = self.question, self.told.get("decision_threshold", 0.5)
         target, more = asked.targets(line)[0], asked.extra_constraints(line)
         words = f"a confidence of {target.words}"
-        if target.mode == "wins":
+        if target.mode == "argmax":
             words = "more confidence than in any other class"
         return words + (f", {more}" if more else "")
 

@@ -86,7 +86,7 @@ class LetterFacts:
     @property
     def wins(self) -> bool:
         """Whether the decision is that the class wins."""
-        return self.result.decision.mode == "wins"
+        return self.result.decision.mode == "argmax"
 
     # ------------------------------------------------------------ values
 

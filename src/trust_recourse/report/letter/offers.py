@@ -54,7 +54,7 @@ def offers_of(result: Result, time_limit: float | None, seek: bool) -> FoundOffe
     if not known:
         asked = replace(
             result.question.without_rules,
-            confidence=() if decision.mode == "wins" else (decision.confidence,),
+            confidence=() if decision.mode == "argmax" else (decision.confidence,),
             mode=decision.mode, n_options=1,
             engine=result.engine, time_limit=time_limit if exact else None,
         )  # fmt: skip
@@ -81,7 +81,7 @@ def unmet(result: Result) -> list[tuple[Target, bool]]:
 
 def asks_less(target: Target, decision: Target) -> bool:
     """Whether a target asks for no more than the decision."""
-    return decision.mode == "wins" or target.confidence <= decision.confidence
+    return decision.mode == "argmax" or target.confidence <= decision.confidence
 
 
 def worth_offering(result: Result, options: Sequence[Option]) -> list[Option]:
@@ -106,7 +106,7 @@ def worth_offering(result: Result, options: Sequence[Option]) -> list[Option]:
 def ends_of(result: Result, option: Option) -> dict[str, tuple[Any, Any]]:
     """From where to where each value may go that has some room, where all of it is a yes."""
     decision = result.decision
-    whole = decision.mode == "wins" or option.target.interval[0] >= decision.interval[0]
+    whole = decision.mode == "argmax" or option.target.interval[0] >= decision.interval[0]
     proved = result.recourse.exact and whole and option in result.options
     if not proved or result.extra_constraints:
         return {}

@@ -120,7 +120,7 @@ class Wording:
     def written(self, confidence: float) -> str:
         """A confidence in words, told from what a yes takes and from what was asked for."""
         targets = (self.result.decision, *self.result.status)
-        told = out_of_100(confidence, [t.interval[0] for t in targets if t.mode != "wins"])
+        told = out_of_100(confidence, [t.interval[0] for t in targets if t.mode != "argmax"])
         if told == "0" and confidence:
             return self.language.gettext("less than 1 out of 100")
         return self.language.gettext("%(number)s out of 100", number=self.language.number(told))

@@ -79,7 +79,7 @@ class Cards:
         self.safety = {}
         target, status = next(iter(result.status.items()))
         self.place.props["data-asked"] = f"{target.confidence:.4f}"  # what the cards answer
-        words = target.words if target.mode == "wins" else percent(target.confidence)
+        words = target.words if target.mode == "argmax" else percent(target.confidence)
         with self.place:
             if status is Status.INFEASIBLE:
                 with ui.element("article").classes("card wide-card") as self.far:

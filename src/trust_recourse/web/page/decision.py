@@ -50,7 +50,7 @@ class Decision:
             kind, word = ("no", "refused") if refused else ("yes", "accepted")
             verdict_bar("cancel" if refused else "check_circle", kind, f"{session.name}: {word}")
             rule = f"; it says yes from {percent(decision.confidence)} on"
-            if decision.mode == "wins":
+            if decision.mode == "argmax":
                 rule = "; another class has more" if refused else ", the most of any class"
             ui.label(
                 f"The model’s confidence in a yes (class {recourse.wanted}) is "
@@ -59,7 +59,7 @@ class Decision:
             with ui.element("div").classes("meter") as meter:
                 meter.props["aria-hidden"] = "true"
                 ui.element("div").classes(f"fill {kind}-fill").style(f"width: {confidence:.2%}")
-                if decision.mode != "wins":
+                if decision.mode != "argmax":
                     line = ui.element("div").classes("line")
                     line.style(f"left: {decision.confidence:.2%}")
 
@@ -176,8 +176,8 @@ class AskingPanel:
 
     def _show(self) -> None:
         asked, confidence = self.session.settings, self.session.confidence
-        if asked.mode == "wins":
-            self.label.text = Target(0.5, "wins").words
+        if asked.mode == "argmax":
+            self.label.text = Target(0.5, "argmax").words
         elif asked.mode == "band":
             self.label.text = f"{percent(confidence)} ± {percent(asked.tolerance)}"
         else:

@@ -132,7 +132,7 @@ class FrontierChart:
         self.chart.visible = self.buttons.visible = known
         self.said.text = self._words()
         self.step.text = "" if self.now is None else step_words(self.now, self.before)
-        to_win = session.decision.mode == "wins"  # which is no level of confidence
+        to_win = session.decision.mode == "argmax"  # which is no level of confidence
         levels = () if to_win else (session.confidence, session.threshold)
         self.key.visible = known and not to_win
         self.asked.text = f"asked for {percent(session.confidence)}"

@@ -248,7 +248,7 @@ class PeopleTable:
         return np.array([self.name(at).casefold() for at in range(len(self.table))], dtype=object)
 
     def _refused(self, decision: Target) -> Any:
-        judged = self._beside if decision.mode == "wins" else self.confidences
+        judged = self._beside if decision.mode == "argmax" else self.confidences
         return judged < decision.confidence
 
     def accepted(self, decision: Target) -> Accepted:

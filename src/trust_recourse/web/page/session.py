@@ -158,9 +158,9 @@ class Session:
         level, mode = self.confidence, parts.get("mode", self.settings.mode)
         if confidence is not None:
             level = min(max(confidence, 0.01), MOST)
-            mode = "at_least" if mode == "wins" else mode
+            mode = "at_least" if mode == "argmax" else mode
         parts["mode"] = mode
-        if mode == "wins":
+        if mode == "argmax":
             parts["confidence"] = ()
         elif confidence is not None or not self.settings.confidence:
             parts["confidence"] = (level,)

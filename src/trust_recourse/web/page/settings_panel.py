@@ -19,7 +19,7 @@ from trust_recourse.web.state import AppState
 CHOICES: dict[str, dict[str, str]] = {  # each with its words; "" is the default
     "mode": {
         "at_least": "at least that much", "band": "a band around it",
-        "wins": "that no other class has more",
+        "argmax": "that no other class has more",
     },
     "sparse": {"": "no", "True": "yes"},
     "continuous": {"": "move by their steps", "True": "move by anything"},
