@@ -13,7 +13,6 @@ from laws import checks, pipelines, trees
 from laws.enumeration import SLACK, met
 from laws.questions import one_of
 from trust_recourse import Recourse
-from trust_recourse.models.readers import library as sums
 
 KINDS = (*trees.KINDS, "regression", *(f"pipeline, {end}" for end in pipelines.ENDS), "ebm")
 ROWS = 150
@@ -62,7 +61,7 @@ def _judge(rng, kind, findings) -> None:
             mode=one_of(rng, "at_least", "at_least", "band"), time_limit=SECONDS,
         )  # fmt: skip
         for option in result.options:
-            apart = sums.tolerance(recourse.model, option.codes[None])[0]
+            apart = recourse.model.apart(option.codes[None])[0]
             _check(option, schema, library, wanted, findings, kind, apart)
 
 

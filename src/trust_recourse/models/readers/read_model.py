@@ -344,16 +344,17 @@ def noisy_table(codes: Floats, schema: Schema) -> pd.DataFrame:
 
 def _refuse_unfitted(model: Any) -> None:
     """Refuse an estimator that was not fitted; one of no known convention is believed to be."""
-    from sklearn.base import BaseEstimator
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-
     fitted = getattr(model, "is_fitted", lambda: True)()  # CatBoost's name for it
-    try:
-        if isinstance(model, BaseEstimator) and not hasattr(model, "classes_"):
-            check_is_fitted(model)
-    except NotFittedError:
-        fitted = False
+    if fitted and not hasattr(model, "classes_"):
+        from sklearn.base import BaseEstimator
+        from sklearn.exceptions import NotFittedError
+        from sklearn.utils.validation import check_is_fitted
+
+        try:
+            if isinstance(model, BaseEstimator):
+                check_is_fitted(model)
+        except NotFittedError:
+            fitted = False
     if not fitted:
         raise ValueError(f"model is {type(model).__name__}, which has not learnt yet: call fit")
 

@@ -52,6 +52,7 @@ class CodesRead:
 def codes_read(schema: Schema, rows: Floats) -> Iterator[CodesRead]:
     """The columns in whose codes, of all rows or of one person, there are numbers of that kind.
 
+    >>> from trust_recourse.schema import Feature
     >>> schema = Schema((Feature("score", "integer", lower=300, upper=850, missing=(None,)),))
     >>> print(*(each.sentence for each in codes_read(schema, np.array([[999.0]]))))
     score: 999, far beyond the bounds of the schema, 300 to 850. The model reads it as a number.

@@ -35,6 +35,7 @@ def tpe(
     target, and the cost. `confidence` takes rows of codes and gives the wanted class's confidence.
     If nothing may move, the person's own point is all there is.
 
+    >>> from trust_recourse.question import Target
     >>> from trust_recourse.question.cost import Cost
     >>> from trust_recourse.schema import Feature, Schema
     >>> from trust_recourse.search.blackbox.trials import pareto
