@@ -182,7 +182,8 @@ void make_margin(LogOddsMargin* self, const std::vector<const Kernel*>& kernels,
 
 void make_mixed(MixedSum* self, const std::vector<const Kernel*>& kernels, Ints memory, Doubles by,
                 double rounding, Ints sizes) {
-    check(kernels.size() == 2 && by.size() == 2, "expected tables and leaves, and a factor of each");
+    check(kernels.size() == 2 && by.size() == 2,
+          "expected tables and leaves, and a factor of each");
     MixedSum::Model model{{by.data()[0], by.data()[1]}, rounding, {}, 0};
     for (const i64 size : view(sizes)) {
         model.first.push_back(model.cells);

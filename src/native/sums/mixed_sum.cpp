@@ -70,7 +70,8 @@ void MixedSum::add_gains(const Asked& asked, double* gains) const {
     for (std::size_t f = 0; f < d; ++f)
         for (i64 c = model_->first[f] + asked.span[f]; c <= model_->first[f] + asked.span[d + f];
              ++c)
-            gains[c] = model_->by[DENSE] * gains_[DENSE][c] + model_->by[LEAVES] * gains_[LEAVES][c];
+            gains[c] =
+                model_->by[DENSE] * gains_[DENSE][c] + model_->by[LEAVES] * gains_[LEAVES][c];
 }
 
 double MixedSum::relaxation(Span span, i64 side, double level, std::span<const double> spend,
