@@ -20,6 +20,7 @@ from experiments.engines.gp import gp
 from trust_recourse.question import Point, Problem, Target
 from trust_recourse.question.cost import Cost
 from trust_recourse.schema import Feature, Schema, SchemaError
+from trust_recourse.search import BLACK_BOX
 from trust_recourse.search.blackbox.portfolio import portfolio
 from trust_recourse.search.blackbox.space import ChoiceAxis, Space
 from trust_recourse.search.blackbox.spheres import spheres
@@ -31,6 +32,10 @@ few = settings(max_examples=8)
 # Enough for tpe and gp to leave their start by chance behind; of spheres it is a layer.
 TRIALS = {portfolio: 60, tpe: 16, gp: 9, spheres: 40}
 engines = pytest.mark.parametrize("engine", TRIALS)
+
+
+def test_every_engine_that_ships_is_tested_here():
+    assert {*BLACK_BOX} <= {engine.__name__ for engine in TRIALS}
 
 
 def smooth(seed, action_set):

@@ -24,6 +24,7 @@ from trust_recourse import NearNeighbours, Recourse, Schema
 from trust_recourse.question import Problem, Status, Target
 from trust_recourse.question.cost import Cost
 from trust_recourse.schema import Feature
+from trust_recourse.search import BLACK_BOX
 from trust_recourse.search.blackbox.portfolio import SHARE, portfolio
 from trust_recourse.search.blackbox.space import Space
 from trust_recourse.search.blackbox.spheres import n_layers, spheres
@@ -316,7 +317,7 @@ def test_what_such_models_lack_names_all_that_works(models, patients):
     x, now = refused(recourse, X)
     result = recourse.find(x, now + 0.1, n_trials=60)
     families = "PTMClassifier, TMClassifier, trees of scikit-learn, LightGBM, XGBoost or CatBoost"
-    engines = "engine 'auto' or one of portfolio, tpe, spheres"
+    engines = f"engine 'auto' or one of {', '.join(BLACK_BOX)}"
     for ask in (
         lambda: recourse.frontier(x),
         lambda: recourse.reachable(x),

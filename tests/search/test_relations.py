@@ -17,7 +17,7 @@ from trust_recourse import AtMost, Feature, Implication, Recourse, Schema, verif
 from trust_recourse.question import Status, Target
 from trust_recourse.schema import Relation, SchemaError
 from trust_recourse.schema.relations import NAME, quoted, unquoted
-from trust_recourse.search import branch_and_bound, formulation
+from trust_recourse.search import BLACK_BOX, branch_and_bound, formulation
 from worlds import enumerated, machine, person_schema
 
 law = settings(max_examples=80)
@@ -149,7 +149,7 @@ def test_exact_equals_enumeration_under_it_and_its_certificate_is_confirmed(text
         assert judged["by relation"] > 0, "boxes were discarded by the relation"
 
 
-@pytest.mark.parametrize("engine", ["portfolio", "tpe", "spheres"])
+@pytest.mark.parametrize("engine", BLACK_BOX)
 @pytest.mark.parametrize("text", TEXTS)
 def test_engines_by_trial_stay_within_it(engine, text):
     found = 0
