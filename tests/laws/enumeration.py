@@ -192,6 +192,7 @@ def keeps(relation, codes, own):
     a, b = codes.T
     if kind == "AtMost":
         return ~(a > b)
+    assert kind == "Implication", kind
     stays = same(a, own[0])
     if math.isnan(own[1]):
         return stays

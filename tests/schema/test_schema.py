@@ -377,7 +377,7 @@ def plainly_reachable(schema: Schema, before: list[float], after: list[float]) -
         if isinstance(relation, AtMost):
             if not (math.isnan(after[i]) or math.isnan(after[j])) and after[i] > after[j]:
                 return False
-        elif not same[i]:
+        elif isinstance(relation, Implication) and not same[i]:
             if math.isnan(before[j]) or math.isnan(after[j]):
                 return False
             rise = Decimal(str(after[j])) - Decimal(str(before[j]))

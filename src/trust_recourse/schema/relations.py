@@ -43,7 +43,7 @@ class Relation(ABC):
 
     Its text, which `str` writes and `read` reads, stands for it in files; `forms` and `pattern` are
     compulsory. Codes of numbers are in the columns' own units, those of ordinals count levels, and
-    NaN is missing; add and subtract them by `steps.plus`, as people do: 0.8 − 0.7 is 0.1.
+    NaN is missing; add and subtract them by `multiples.plus`, as people do: 0.8 − 0.7 is 0.1.
     """
 
     forms: ClassVar[tuple[str, ...]]  # its text, by example
