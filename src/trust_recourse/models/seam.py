@@ -26,12 +26,12 @@ from trust_recourse.models.floats import first_float, last_float_before
 from trust_recourse.models.grid import Grid
 from trust_recourse.models.kernel import Intervals, Kernel
 from trust_recourse.models.subproblem import (
+    CandidateRequest,
     Candidates,
     Condition,
     FlatCandidates,
     Reduction,
     Solution,
-    Wish,
 )
 from trust_recourse.question.cost import Cost
 from trust_recourse.schema import ActionSet, Schema
@@ -91,13 +91,17 @@ class Score(ABC):
         return (math.inf if least is None else least), most
 
     def listed(
-        self, features: Sequence[Candidates], action_set: ActionSet, cost: Cost, wish: Wish
+        self,
+        features: Sequence[Candidates],
+        action_set: ActionSet,
+        cost: Cost,
+        request: CandidateRequest,
     ) -> Reduction | None:
         """The values worth trying and a score of them, where they are more than one a cell.
 
         `features` are the cheapest values of each cell. None, where these are all it takes.
         """
-        del features, action_set, cost, wish
+        del features, action_set, cost, request
         return None
 
     def cheapest(

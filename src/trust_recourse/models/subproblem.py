@@ -77,7 +77,7 @@ class Solution(NamedTuple):
     nodes: int
 
 
-class Wish(NamedTuple):
+class CandidateRequest(NamedTuple):
     """What the values of a question are looked for: confidences from least to most.
 
     `rising`: the more confidence the better, and nothing but that and the cost looks at the values

@@ -22,7 +22,7 @@ from trust_recourse.io.arrays import Floats, Ints
 from trust_recourse.models.grid import Grid
 from trust_recourse.models.regridding import common
 from trust_recourse.models.seam import Score
-from trust_recourse.models.subproblem import Candidates, Condition, Reduction, Wish
+from trust_recourse.models.subproblem import CandidateRequest, Candidates, Condition, Reduction
 from trust_recourse.question import SLACK, Point, Problem, Target
 from trust_recourse.schema import ActionSet
 from trust_recourse.schema.relations import equal, only
@@ -125,8 +125,10 @@ class Formulation:
         rising = rising and second is None  # of two scores what lowers one may raise the other
         accept = self.answers if self.scope == "cheapest" else None
         room = None if self.around is None else (self.around.rooms, self.around.robust.floor)
-        wish = Wish(*problem.target.interval, rising and self.scope != "any", accept, room)
-        listed = self.score.listed(found, problem.action_set, problem.cost, wish)
+        request = CandidateRequest(
+            *problem.target.interval, rising and self.scope != "any", accept, room
+        )
+        listed = self.score.listed(found, problem.action_set, problem.cost, request)
         return Reduction(found, self.score) if listed is None else listed
 
     @cached_property

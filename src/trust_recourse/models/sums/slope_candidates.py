@@ -11,7 +11,7 @@ import numpy as np
 
 from trust_recourse.io.arrays import Floats
 from trust_recourse.models.knapsack import logit
-from trust_recourse.models.subproblem import Candidates, Wish
+from trust_recourse.models.subproblem import CandidateRequest, Candidates
 from trust_recourse.models.sums.slopes import Line
 from trust_recourse.models.sums.sum import Sum
 from trust_recourse.question.cost import MOST_COST, Cost, Units
@@ -140,17 +140,22 @@ class Reach:
     """
 
     def __init__(
-        self, score: OneSum, action_set: ActionSet, cost: Cost, wish: Wish, moving: list[int]
+        self,
+        score: OneSum,
+        action_set: ActionSet,
+        cost: Cost,
+        request: CandidateRequest,
+        moving: list[int],
     ) -> None:
-        self.score, self.action_set, self.cost, self.wish = score, action_set, cost, wish
+        self.score, self.action_set, self.cost, self.request = score, action_set, cost, request
         self.schema, self.own = action_set.schema, action_set.own
         straight = all(len(edges) == 0 for edges in score.sums.grid.edges)
-        self.rising = wish.rising and (wish.room is None or straight)
+        self.rising = request.rising and (request.room is None or straight)
         self.mine = (score.sign * score.each(self.own)).tolist()
         self.alone: dict[int, float] = {}  # a value that is enough by itself
         self.most = math.inf  # what an answer costs, before the root
-        if wish.accept is not None:
-            self._incumbent(wish.accept, moving)
+        if request.accept is not None:
+            self._incumbent(request.accept, moving)
 
     def _incumbent(self, accept: Callable[[Floats], bool], moving: list[int]) -> None:
         """The cheapest change of one number that is an answer, and others where cost is flat."""
@@ -172,13 +177,13 @@ class Reach:
     def _change(self) -> float:
         """By how much the sum has to change at least; 0 if it need not."""
         now, least = self.score.sign * float(self.score.totals(self.own[None])[0, 0]), -math.inf
-        if self.wish.room is not None:
-            rooms, floor = self.wish.room
+        if self.request.room is not None:
+            rooms, floor = self.request.room
             worst = self.score.worst_at(self.own, rooms)
             least = logit(floor) + now - logit(worst)
-        if now < (least := max(least, logit(self.wish.least))):
+        if now < (least := max(least, logit(self.request.least))):
             return least - now
-        return min(logit(self.wish.most) - now, 0.0)
+        return min(logit(self.request.most) - now, 0.0)
 
     def _enough(self, f: int, change: float) -> Iterator[float]:
         """Of each cell the nearest value that alone changes the sum by so much."""

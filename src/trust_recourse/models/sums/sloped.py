@@ -30,7 +30,13 @@ from trust_recourse.models.log_odds_margin import (
 )
 from trust_recourse.models.scores import Asked
 from trust_recourse.models.seam import Score
-from trust_recourse.models.subproblem import Candidates, FlatCandidates, Reduction, Solution, Wish
+from trust_recourse.models.subproblem import (
+    CandidateRequest,
+    Candidates,
+    FlatCandidates,
+    Reduction,
+    Solution,
+)
 from trust_recourse.models.sums.score import Linked, SumScore, apart
 from trust_recourse.models.sums.slope_candidates import Reach, SlopeCandidates, with_values
 from trust_recourse.models.sums.slopes import Line, noise, radius
@@ -102,13 +108,14 @@ class SlopedScore(Score):
 
     def on(self, features: Sequence[Candidates]) -> Score:
         """By the sums of each value."""
-        return self._scored(self._on(features))
-
-    def _on(self, features: Sequence[Candidates]) -> Sum:
-        return self.sums.listed([each.codes for each in features], self.totals)
+        return self._scored(self.sums.listed([each.codes for each in features], self.totals))
 
     def listed(
-        self, features: Sequence[Candidates], action_set: ActionSet, cost: Cost, wish: Wish
+        self,
+        features: Sequence[Candidates],
+        action_set: ActionSet,
+        cost: Cost,
+        request: CandidateRequest,
     ) -> Reduction:
         """Of each number with a slope every value on its steps, and no dearer than need be."""
         related, most = cost.related(action_set.schema), math.inf
@@ -117,35 +124,13 @@ class SlopedScore(Score):
             for f in self.sloped
             if action_set.actions[f].free and action_set.schema[f].name not in related
         }
-        for _ in range(LOOKS if wish.accept is not None else 0):
+        for _ in range(LOOKS if request.accept is not None else 0):
             known = most
-            most = min(most, self._answer(with_values(features, numbers, most, few=True), wish))
+            most = min(most, _answer(self, with_values(features, numbers, most, few=True), request))
             if not most < known * NEARER:
                 break
         found = with_values(features, numbers, most, few=False)
         return Reduction(apart(found), self.on(found))
-
-    def _answer(self, features: Sequence[Candidates], wish: Wish) -> float:
-        """What some answer among few values costs, before the root; ∞ if none is found."""
-        assert wish.accept is not None
-        accept, bank = wish.accept, self._on(features)
-        needed, most = logit(wish.least), math.inf
-        if not math.isfinite(needed):
-            return most
-        first = bank.grid.first_cell
-        costs = np.concatenate([each.costs for each in features])
-        point = np.array([int(each.costs.argmin()) for each in features]) + first
-        codes = np.concatenate([each.codes for each in features])
-
-        every = frozenset(range(len(features)))
-        for _ in range(TURNS):
-            weights, above = self._tangent(bank.at((point - first)[None].astype(np.int32))[0])
-            asked = Asked(costs, needed + above, most, lambda at: accept(codes[at]), related=every)
-            found = bank.fewer(weights, asked)
-            if found is None or found.point is None:
-                break
-            point, most = found.point, float(costs[found.point].sum())
-        return most
 
     def endless(self, f: int, up: bool) -> bool:
         """By the slopes of the outermost cells: no rival gains on the class."""
@@ -174,50 +159,6 @@ class SlopedScore(Score):
         known = slice(int(self.grid.first_cell[f]), int(self.grid.first_cell[f]) + len(ends) - 1)
         points, slopes = (each[rival][known] for each in self._ahead)
         return Line(code, scale, ends, points, slopes, step, *steps)
-
-    def _sure_radius(
-        self, schema: Schema, codes: Floats, threshold: float, steps: Floats
-    ) -> Radius:
-        """A distance within which the decision surely holds, by bounds on the box around a row.
-
-        What moves by steps is taken to move by anything.
-        """
-        moves = ~(np.isnan(steps) | np.isnan(codes))
-
-        def kept(r: float) -> bool:
-            rooms = [
-                0.0
-                if not move
-                else r * feature.scale
-                if feature.numeric
-                else noise_room(feature, r, False)
-                for feature, move in zip(schema, moves.tolist(), strict=True)
-            ]
-            return self._least_ahead(codes, rooms) >= logit(threshold)
-
-        return Radius(math.inf if kept(ALL) else _last(kept), exact=False)
-
-    def _least_ahead(self, codes: Floats, rooms: Sequence[float]) -> float:
-        """A bound on the log-odds in a box around a row: each feature has a room."""
-        own, near = self.grid.cells(codes[None])[0], []
-        for f, (code, room) in enumerate(zip(codes.tolist(), rooms, strict=True)):
-            ends = np.array([code - room, code + room])
-            a, b = (own[f], own[f]) if math.isnan(code) else self.grid.cells_in(f, ends)
-            near.append(np.arange(a, b + 1))
-        left, ahead = replace(self.sums, unary=None, slopes=None, own=None).on(near), []
-        at = self.grid.first_cell + own
-        for rival, weights in enumerate(self._weights):
-            kernel, offset, width = left.weighted(weights).part()
-            span = np.zeros((1, len(own)), np.int64), left.grid.sizes[None] - 1
-            least = offset + width * float(kernel.intervals(*span)[0, 0])
-            for f, room in enumerate(rooms):
-                if room > 0.0:
-                    least += float(self.line(f, rival).least(codes[f : f + 1], room)[0])
-                else:
-                    here = self.sums.worth_at(at[f : f + 1], codes[f : f + 1])
-                    least += float((weights @ here)[0])
-            ahead.append(least)
-        return -_joined(-np.array(ahead), self.strongest)
 
     def worst(self, features: Sequence[Candidates], rooms: Floats) -> Score:
         """The least confidence that may be all around each value."""
@@ -254,24 +195,97 @@ class SlopedScore(Score):
             if step > 0.0:
                 ends = steps_to_ends(self.grid.schema[f], float(here))
                 moves[f] = moved(np.full(DRAWS, here), step, np.clip(np.rint(away / step), *ends))
-        kept = float((self._drawn(codes, moves) >= threshold).mean())
+        kept = float((_drawn(self, codes, moves) >= threshold).mean())
         return kept, 3.6 * math.sqrt(max(kept * (1.0 - kept), 1.0 / DRAWS) / DRAWS)
-
-    def _drawn(self, codes: Floats, moves: Mapping[int, Floats]) -> Floats:
-        """The confidence of draws that differ from a row in these features."""
-        if self.sums.separable:
-            drawn = np.repeat(self.totals(codes[None]), DRAWS, axis=0)
-            for f, there in moves.items():
-                drawn += (self.sums.worth(f, there) - self.sums.worth(f, codes[f : f + 1])).T
-            return self._share(drawn)
-        rows = np.repeat(codes[None], DRAWS, axis=0)
-        for f, there in moves.items():
-            rows[:, f] = there
-        parts = (rows[at : at + AT_ONCE] for at in range(0, DRAWS, AT_ONCE))
-        return np.concatenate([self._share(self.totals(of)) for of in parts])
 
     def _share(self, totals: Floats) -> Floats:
         return self._judged(totals)
+
+
+def _answer(score: SlopedScore, features: Sequence[Candidates], request: CandidateRequest) -> float:
+    """What some answer among few values costs, before the root; ∞ if none is found."""
+    assert request.accept is not None
+    accept, bank = (
+        request.accept,
+        score.sums.listed([each.codes for each in features], score.totals),
+    )
+    needed, most = logit(request.least), math.inf
+    if not math.isfinite(needed):
+        return most
+    first = bank.grid.first_cell
+    costs = np.concatenate([each.costs for each in features])
+    point = np.array([int(each.costs.argmin()) for each in features]) + first
+    codes = np.concatenate([each.codes for each in features])
+
+    every = frozenset(range(len(features)))
+    for _ in range(TURNS):
+        weights, above = score._tangent(bank.at((point - first)[None].astype(np.int32))[0])
+        asked = Asked(costs, needed + above, most, lambda at: accept(codes[at]), related=every)
+        found = bank.fewer(weights, asked)
+        if found is None or found.point is None:
+            break
+        point, most = found.point, float(costs[found.point].sum())
+    return most
+
+
+def _sure_radius(
+    score: SlopedScore, schema: Schema, codes: Floats, threshold: float, steps: Floats
+) -> Radius:
+    """A distance within which the decision surely holds, by bounds on the box around a row.
+
+    What moves by steps is taken to move by anything.
+    """
+    moves = ~(np.isnan(steps) | np.isnan(codes))
+
+    def kept(r: float) -> bool:
+        rooms = [
+            0.0
+            if not move
+            else r * feature.scale
+            if feature.numeric
+            else noise_room(feature, r, False)
+            for feature, move in zip(schema, moves.tolist(), strict=True)
+        ]
+        return _least_ahead(score, codes, rooms) >= logit(threshold)
+
+    return Radius(math.inf if kept(ALL) else _last(kept), exact=False)
+
+
+def _least_ahead(score: SlopedScore, codes: Floats, rooms: Sequence[float]) -> float:
+    """A bound on the log-odds in a box around a row: each feature has a room."""
+    own, near = score.grid.cells(codes[None])[0], []
+    for f, (code, room) in enumerate(zip(codes.tolist(), rooms, strict=True)):
+        ends = np.array([code - room, code + room])
+        a, b = (own[f], own[f]) if math.isnan(code) else score.grid.cells_in(f, ends)
+        near.append(np.arange(a, b + 1))
+    left, ahead = replace(score.sums, unary=None, slopes=None, own=None).on(near), []
+    at = score.grid.first_cell + own
+    for rival, weights in enumerate(score._weights):
+        kernel, offset, width = left.weighted(weights).part()
+        span = np.zeros((1, len(own)), np.int64), left.grid.sizes[None] - 1
+        least = offset + width * float(kernel.intervals(*span)[0, 0])
+        for f, room in enumerate(rooms):
+            if room > 0.0:
+                least += float(score.line(f, rival).least(codes[f : f + 1], room)[0])
+            else:
+                here = score.sums.worth_at(at[f : f + 1], codes[f : f + 1])
+                least += float((weights @ here)[0])
+        ahead.append(least)
+    return -_joined(-np.array(ahead), score.strongest)
+
+
+def _drawn(score: SlopedScore, codes: Floats, moves: Mapping[int, Floats]) -> Floats:
+    """The confidence of draws that differ from a row in these features."""
+    if score.sums.separable:
+        drawn = np.repeat(score.totals(codes[None]), DRAWS, axis=0)
+        for f, there in moves.items():
+            drawn += (score.sums.worth(f, there) - score.sums.worth(f, codes[f : f + 1])).T
+        return score._share(drawn)
+    rows = np.repeat(codes[None], DRAWS, axis=0)
+    for f, there in moves.items():
+        rows[:, f] = there
+    parts = (rows[at : at + AT_ONCE] for at in range(0, DRAWS, AT_ONCE))
+    return np.concatenate([score._share(score.totals(of)) for of in parts])
 
 
 # ---------------------------------------------------------------- one sum
@@ -336,15 +350,19 @@ class SlopedSum(SlopedScore):
         return np.asarray(self.sums.worth_at(at, row)[0])
 
     def listed(
-        self, features: Sequence[Candidates], action_set: ActionSet, cost: Cost, wish: Wish
+        self,
+        features: Sequence[Candidates],
+        action_set: ActionSet,
+        cost: Cost,
+        request: CandidateRequest,
     ) -> Reduction:
         """Of each number with a slope every value on its steps that may matter."""
         if not self.sums.separable:
-            return super().listed(features, action_set, cost, wish)
+            return super().listed(features, action_set, cost, request)
         found, related = [*features], cost.related(action_set.schema)
         free = (f for f in self.sloped if action_set.actions[f].free)
         moving = [f for f in free if action_set.schema[f].name not in related]
-        reach = Reach(self, action_set, cost, wish, moving)
+        reach = Reach(self, action_set, cost, request, moving)
         for f in moving:
             found[f] = reach.values(f)
         return Reduction(apart(found), self.on(found))
@@ -362,7 +380,7 @@ class SlopedSum(SlopedScore):
         if float(self.at_codes(codes[None])[0]) < threshold:
             return Radius(0.0)
         if not self.sums.separable:
-            return self._sure_radius(schema, codes, threshold, steps)
+            return _sure_radius(self, schema, codes, threshold, steps)
         lines = self._lines(schema, codes, steps)
         return radius(lines, max(self._margin(codes, threshold), 0.0), norm, boxes)
 
@@ -501,7 +519,7 @@ class SlopedMargin(SlopedScore, LogOddsMargin):
         if float(self.at_codes(codes[None])[0]) < threshold:
             return Radius(0.0)
         if not self.sums.separable:
-            return self._sure_radius(schema, codes, threshold, steps)
+            return _sure_radius(self, schema, codes, threshold, steps)
         moves = np.flatnonzero(~(np.isnan(steps) | np.isnan(codes))).tolist()
         if cut := [f for f in moves if schema[f].numeric and len(self.grid.edges[f])]:
             raise ValueError(
@@ -510,12 +528,12 @@ class SlopedMargin(SlopedScore, LogOddsMargin):
             )
         levels = [f for f in moves if len(self.grid.edges[f])]
         moves = [f for f in moves if f not in levels]
-        totals, steep = self.totals(codes[None])[0], self._steep(schema, moves, norm)
+        totals, steep = self.totals(codes[None])[0], _steep(self, schema, moves, norm)
         behind, goal = np.delete(totals - totals[self.wanted], self.wanted), -logit(threshold)
 
         def kept(r: float) -> bool:
             gained = sum(
-                (self._gained(f, codes[f], noise_room(schema[f], r, False)) for f in levels), 0.0
+                (_gained(self, f, codes[f], noise_room(schema[f], r, False)) for f in levels), 0.0
             )
             return _joined(behind + r * steep + gained, self.strongest) < goal
 
@@ -525,17 +543,19 @@ class SlopedMargin(SlopedScore, LogOddsMargin):
         nearest = len(behind) == 1 and not levels and not steps[moves].any()
         return Radius(_last(kept), nearest)
 
-    def _gained(self, f: int, code: float, room: float) -> Floats:
-        """The most that each of the others gains on the wanted class within a room of a code."""
-        here = np.array([code])
-        points = self._least(f, here, room) - self.sums.worth(f, here)
-        return np.delete(points[:, 0], self.wanted)
 
-    def _steep(self, schema: Schema, moves: Sequence[int], norm: str) -> Floats:
-        """How much each of the others may gain on the wanted class per unit of distance."""
-        each = -self._ahead[1][:, self.grid.first_cell[moves]] * [schema[f].scale for f in moves]
-        order = {"l1": np.inf, "l2": 2, "linf": 1}[norm]
-        return np.asarray(np.linalg.norm(each, order, axis=1))
+def _gained(score: SlopedMargin, f: int, code: float, room: float) -> Floats:
+    """The most that each of the others gains on the wanted class within a room of a code."""
+    here = np.array([code])
+    points = score._least(f, here, room) - score.sums.worth(f, here)
+    return np.delete(points[:, 0], score.wanted)
+
+
+def _steep(score: SlopedMargin, schema: Schema, moves: Sequence[int], norm: str) -> Floats:
+    """How much each of the others may gain on the wanted class per unit of distance."""
+    each = -score._ahead[1][:, score.grid.first_cell[moves]] * [schema[f].scale for f in moves]
+    order = {"l1": np.inf, "l2": 2, "linf": 1}[norm]
+    return np.asarray(np.linalg.norm(each, order, axis=1))
 
 
 def _last(kept: Callable[[float], bool]) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from trust_recourse.io.arrays import Cells, Floats
 from trust_recourse.models.seam import Score, of_class, yes_interval
-from trust_recourse.models.subproblem import Candidates, Reduction, Wish
+from trust_recourse.models.subproblem import CandidateRequest, Candidates, Reduction
 from trust_recourse.models.tsetlin.bounds import ClauseBounds
 from trust_recourse.models.tsetlin.links import VoteLink, confidence_of
 from trust_recourse.models.tsetlin.products import Products
@@ -100,10 +100,14 @@ class MeanScore(Score):
         return of_class(confidence_of(self.kernel.score(number)), self.wanted)
 
     def listed(
-        self, features: Sequence[Candidates], action_set: ActionSet, cost: Cost, wish: Wish
+        self,
+        features: Sequence[Candidates],
+        action_set: ActionSet,
+        cost: Cost,
+        request: CandidateRequest,
     ) -> Reduction:
         """On the cells of these values alone."""
-        del action_set, cost, wish
+        del action_set, cost, request
         kept, fewer = [], []
         for each in features:
             cells, at = np.unique(each.cells, return_inverse=True)
