@@ -275,16 +275,17 @@ def asked(process, key):
 def speed(other):
     """CPU of this checkout by that of another, question by question in turns, for some rounds.
 
-    Each side runs in a process of its own and answers everything once before it is timed.
+    Each side runs its own copy of this file in a process of its own, and answers everything once
+    before it is timed. The other checkout must know the names of all questions.
     """
     here, keys, ratios = Path(__file__).parent.parent, [*dict(searches())], []
     sides = [
         subprocess.Popen(
-            [sys.executable, str(Path(__file__)), "timed"],
-            env=os.environ | {"PYTHONPATH": str(Path(checkout).resolve() / "src")},
+            [sys.executable, str(checkout / "benchmarks" / "answers.py"), "timed"],
+            env=os.environ | {"PYTHONPATH": str(checkout / "src")},
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )
-        for checkout in (here, other)
+        for checkout in (here, Path(other).resolve())
     ]  # fmt: skip
     for at in range(-1, ROUNDS):
         spent = dict.fromkeys(sides, 0.0)
